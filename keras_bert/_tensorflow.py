@@ -1,0 +1,34 @@
+"""The only door through which TensorFlow enters the library.
+
+tf.data and tensorflow-text do the text work under every backend. Where
+TensorFlow is not the Keras backend it must not reserve GPU memory, so its
+GPUs are hidden before anything else can touch them.
+"""
+
+import functools
+
+import keras
+
+
+@functools.cache
+def tensorflow():
+    """The tensorflow module, GPUs hidden unless it is the Keras backend."""
+    import tensorflow as tf
+
+    if keras.config.backend() != "tensorflow":
+        try:
+            tf.config.set_visible_devices([], "GPU")
+        except RuntimeError:
+            # The user's own code has already initialised the GPUs: that is
+            # a choice made outside this library.
+            pass
+    return tf
+
+
+@functools.cache
+def tensorflow_text():
+    """The tensorflow_text module (its import registers the ops)."""
+    tensorflow()
+    import tensorflow_text
+
+    return tensorflow_text
