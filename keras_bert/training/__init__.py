@@ -1,0 +1,8 @@
+"""Losses, metrics, optimizer, schedule and recipes."""
+
+from keras_bert.training import metrics
+from keras_bert.training.adamw import AdamW
+from keras_bert.training.auto_compile import AutoCompile
+from keras_bert.training.masked_lm_loss import MaskedLMLoss
+from keras_bert.training.next_sentence_loss import NextSentenceLoss
+from keras_bert.training.warmup_decay import WarmupDecay

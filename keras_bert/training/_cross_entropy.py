@@ -1,0 +1,51 @@
+"""Cross-entropy of integer labels, and its mean by weight.
+
+The value per label is logsumexp(logits) - logits[label], in float32. One-hot
+labels of a vocabulary of 30,522 would take as much memory as the logits.
+"""
+
+import keras
+from keras import ops
+
+from keras_bert._tensorflow import tensorflow
+
+
+def cross_entropy(labels, logits):
+    """Labels [...] and logits [..., n] to losses [...], float32."""
+    logits = ops.cast(logits, "float32")
+    labels = ops.reshape(ops.cast(labels, "int32"), ops.shape(logits)[:-1])
+    chosen = ops.take_along_axis(logits, labels[..., None], axis=-1)
+    return ops.logsumexp(logits, axis=-1) - chosen[..., 0]
+
+
+def weights_like(sample_weight, values):
+    """Weights [...] or [batch] (or None) brought to the shape of values."""
+    if sample_weight is None:
+        return ops.ones_like(values)
+    weight = ops.cast(sample_weight, "float32")
+    while len(weight.shape) > len(values.shape) and weight.shape[-1] == 1:
+        weight = ops.squeeze(weight, -1)
+    while len(weight.shape) < len(values.shape):
+        weight = weight[..., None]
+    return ops.broadcast_to(weight, ops.shape(values))
+
+
+def weighted_mean(values, weight):
+    """Sum of values over the sum of weights of the whole batch; 0 for none.
+
+    Under tf.distribute the batch is spread over replicas and gradients are
+    summed, so the divisor is the sum over all of them.
+    """
+    total = ops.sum(weight)
+    if keras.backend.backend() == "tensorflow":
+        distribute = tensorflow().distribute
+        if (
+            distribute.get_strategy().num_replicas_in_sync > 1
+            and distribute.in_replica_context()
+        ):
+            total = distribute.get_replica_context().all_reduce(
+                distribute.ReduceOp.SUM, total
+            )
+    # A value at weight 0 must not count, even if it is not finite.
+    summed = ops.sum(ops.where(weight > 0, values * weight, 0.0))
+    return ops.divide_no_nan(summed, total)

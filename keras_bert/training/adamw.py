@@ -1,0 +1,163 @@
+"""AdamW as BERT uses it, with and without bias correction."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_bert.training.warmup_decay import WarmupDecay
+
+
+@keras.saving.register_keras_serializable("keras_bert")
+class AdamW(keras.optimizers.Optimizer):
+    """Adam with decoupled weight decay, as in BERT.
+
+    With `bias_correction=True` (the stable choice, above all on small data
+    sets) one step is that of `torch.optim.AdamW`:
+
+        g = g * min(1, global_clipnorm / norm of all gradients)
+        m = beta_1 * m + (1 - beta_1) * g
+        v = beta_2 * v + (1 - beta_2) * g * g
+        u = (m / (1 - beta_1^t)) / (sqrt(v / (1 - beta_2^t)) + epsilon)
+        w = w - rate * (u + weight_decay * w)
+
+    so epsilon is added outside the corrected root (`keras.optimizers.AdamW`
+    adds it to the uncorrected one). With `bias_correction=False` it is the
+    update of the 2018 code, `u = m / (sqrt(v) + epsilon)`.
+
+    The decay leaves out every variable whose `name` contains one of
+    `no_decay`. The name is the last part of a path ("kernel", "bias",
+    "gamma", "beta", "embeddings"); names of layers never match.
+
+    Args:
+        learning_rate: Float, a schedule such as `keras_bert.WarmupDecay`, or
+            a callable without arguments. The variable of a `WarmupDecay`
+            becomes one of the optimizer's own.
+        weight_decay: Float or None. Share of each weight that is taken off,
+            times the rate.
+        beta_1: Float. Decay of the mean of gradients.
+        beta_2: Float. Decay of the mean of squared gradients.
+        epsilon: Float. Keeps the division finite.
+        bias_correction: Bool. Whether the two means are corrected for having
+            started at zero.
+        no_decay: Sequence of strings. Parts of names of variables without
+            decay.
+        global_clipnorm: Float or None. Upper limit for the norm of all
+            gradients taken together; 1.0 as in BERT. It becomes None where
+            `clipnorm` or `clipvalue` is given.
+        gradient_accumulation_steps: Int or None. Number of batches whose
+            gradients are averaged into one update. A `WarmupDecay` then
+            counts updates, not batches.
+        clipnorm, clipvalue, use_ema, ema_momentum, ema_overwrite_frequency,
+            loss_scale_factor, name: As in `keras.optimizers.Optimizer`.
+
+    Example:
+
+    ```python
+    optimizer = keras_bert.AdamW(
+        keras_bert.WarmupDecay(2e-5, warmup=0.1, total_steps=1000)
+    )
+    model.compile(optimizer, loss="mse")
+    ```
+
+    Reference:
+        [Loshchilov and Hutter, 2019](https://arxiv.org/abs/1711.05101);
+        on the correction [Zhang et al., 2021](
+        https://arxiv.org/abs/2006.05987).
+    """
+
+    def __init__(
+        self,
+        learning_rate=2e-5,
+        weight_decay=0.01,
+        beta_1=0.9,
+        beta_2=0.999,
+        epsilon=1e-6,
+        bias_correction=True,
+        no_decay=("bias", "gamma", "beta"),
+        clipnorm=None,
+        clipvalue=None,
+        global_clipnorm=1.0,
+        **kwargs,
+    ):
+        if clipnorm is not None or clipvalue is not None:
+            # Keras allows one way of clipping, and 1.0 is only our default.
+            if global_clipnorm == 1.0:
+                global_clipnorm = None
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            **kwargs,
+        )
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.bias_correction = bias_correction
+        self.no_decay = tuple(no_decay or ())
+        # Ids, since Keras would track variables that are kept here.
+        self._undecayed = set()
+        if isinstance(learning_rate, WarmupDecay):
+            self.schedule = learning_rate
+            learning_rate.batches_per_step = (
+                self.gradient_accumulation_steps or 1
+            )
+            # Keras tracks every variable that is set as an attribute.
+            self.schedule_span = learning_rate.span
+        else:
+            self.schedule = None
+
+    def exclude_from_weight_decay(self, var_list=None, var_names=None):
+        """Adds variables, or parts of names, to those without decay."""
+        self.no_decay += tuple(var_names or ())
+        self._undecayed.update(id(v) for v in var_list or ())
+
+    def decays(self, variable):
+        """Whether the weight decay applies to a Keras variable."""
+        named = any(part in variable.name for part in self.no_decay)
+        return not named and id(variable) not in self._undecayed
+
+    def build(self, var_list):
+        if self.built:
+            return
+        # By variable and not by name: Keras would search the names that the
+        # backend gave, and those of TensorFlow hold the names of the layers.
+        super().exclude_from_weight_decay(
+            var_list=[v for v in var_list if not self.decays(v)]
+        )
+        super().build(var_list)
+        self.momentums, self.velocities = self.add_optimizer_variables(
+            var_list, ["momentum", "velocity"]
+        )
+
+    def update_step(self, gradient, variable, learning_rate):
+        index = self._get_variable_index(variable)
+        m, v = self.momentums[index], self.velocities[index]
+        gradient = ops.cast(gradient, m.dtype)
+        self.assign_add(m, (gradient - m) * (1 - self.beta_1))
+        self.assign_add(v, (ops.square(gradient) - v) * (1 - self.beta_2))
+        rate, root = learning_rate, ops.sqrt(v)
+        if self.bias_correction:
+            step = ops.cast(self.iterations, "float32") + 1.0
+            # 1 - beta^t without the digits that the subtraction would lose.
+            rate = rate / -ops.expm1(step * math.log(self.beta_1))
+            root = root / ops.cast(
+                ops.sqrt(-ops.expm1(step * math.log(self.beta_2))), v.dtype
+            )
+        rate = ops.cast(rate, m.dtype)
+        self.assign_sub(variable, rate * m / (root + self.epsilon))
+
+    def get_config(self):
+        config = super().get_config()
+        config.update(
+            {
+                "beta_1": self.beta_1,
+                "beta_2": self.beta_2,
+                "epsilon": self.epsilon,
+                "bias_correction": self.bias_correction,
+                "no_decay": list(self.no_decay),
+            }
+        )
+        return config
