@@ -1,0 +1,12 @@
+"""Text files -> documents -> segment pairs -> packed rows -> masked batches."""
+
+from keras_bert.data.corpus import Corpus as Corpus
+from keras_bert.data.documents import read_documents as read_documents
+from keras_bert.data.epoch_cell import EpochCell as EpochCell
+from keras_bert.data.pretraining_batches import (
+    PretrainingBatches as PretrainingBatches,
+)
+from keras_bert.data.pretraining_dataset import (
+    pretraining_dataset as pretraining_dataset,
+)
+from keras_bert.data.sentences import split_sentences as split_sentences

@@ -1,0 +1,180 @@
+"""Text files -> tf.data of masked batches."""
+
+import warnings
+
+from keras_bert._errors import invalid
+from keras_bert._tensorflow import tensorflow
+from keras_bert.data.corpus import Corpus
+from keras_bert.data.epoch_cell import EpochCell
+from keras_bert.data.masking import Masking
+from keras_bert.data.pretraining_batches import PretrainingBatches
+from keras_bert.data.pretraining_batches import default_max_predictions
+
+
+def pretraining_dataset(
+    files_or_dir,
+    tokenizer,
+    sequence_length=128,
+    batch_size=32,
+    seed=1,
+    packing=True,
+    next_sentence=None,
+    epochs=None,
+    *,
+    mask_rate=0.15,
+    mask_token_rate=0.8,
+    random_token_rate=0.1,
+    max_predictions=None,
+    short_seq_prob=0.1,
+    max_sequences_per_row=None,
+    file_format="auto",
+    fixed=False,
+):
+    """Batches for pretraining from text, masked anew in every epoch.
+
+    The dataset is one finite pass and knows its length. Each new iteration
+    is the next epoch, with other segment pairs, other masks and another
+    order; `dataset.keras_bert_epoch.value` is the number of the next one and
+    may be set. All depends on (seed, epoch) alone: the same batches in every
+    process, on every backend. A pass has as many batches as the rows of epoch
+    0 fill (at least one); later epochs are cut or topped up to that.
+
+    Args:
+        files_or_dir: text files: a path or glob pattern or a list of them
+            (see `read_documents`), or a `Corpus`.
+        tokenizer: a `BertTokenizer`.
+        sequence_length: integer: tokens of a row.
+        batch_size: integer: rows of a batch.
+        seed: integer from 0 to 2**64 - 1.
+        packing: boolean: put several short sequences in a row; False: one
+            sequence a row.
+        next_sentence: True: segment pairs with a next-sentence label (needs
+            two documents). False: single segments. None: pairs if there are
+            two documents, else single segments with a warning.
+        epochs: None, or an integer: one iteration gives that many epochs.
+        mask_rate: share of a sequence's tokens that are chosen.
+        mask_token_rate: share of the chosen ones replaced by [MASK].
+        random_token_rate: share of the chosen ones replaced by a random
+            token; the rest is left as it is.
+        max_predictions: integer: the most chosen tokens in a row. None:
+            enough for a full row (20 at 128, 77 at 512).
+        short_seq_prob: probability that a document is cut into shorter
+            sequences.
+        max_sequences_per_row: integer, with packing. None: a sixteenth of
+            sequence_length.
+        file_format: "auto", "lines", "passages", "wikitext" or "prose".
+        fixed: boolean: every iteration is epoch 0, for evaluation.
+
+    Returns:
+        A `tf.data.Dataset` of (x, y, sample_weight), b rows of L tokens, P
+        chosen tokens and n sequences a row:
+
+        x: dict of int32 arrays: token_ids, segment_ids, padding_mask `[b, L]`
+            (k for the row's k-th sequence, 0 for padding), mask_positions
+            `[b, P]`, cls_positions `[b, n]`.
+        y: dict of int32 arrays: mask_ids `[b, P]`, next_sentence `[b, n]`
+            (0: B follows A, 1: B is random).
+        sample_weight: dict of float32 arrays as y, 0 in unused places.
+
+        With next_sentence False y and sample_weight are the mask arrays.
+
+    Raises:
+        ValueError: naming the argument, for a missing, empty or binary file,
+            one document with next_sentence=True, a sequence_length below 5
+            (3 without pairs), rates outside 0 to 1.
+
+    Example:
+
+    ```python
+    dataset = keras_bert.pretraining_dataset("corpus/*.txt", tokenizer)
+    pretrainer.fit(dataset, epochs=3)
+    ```
+
+    Reference: [Devlin et al., 2018](https://arxiv.org/abs/1810.04805),
+    section 3.1 and appendix A.1-A.2.
+    """
+    if epochs is not None and (isinstance(epochs, bool) or epochs < 1):
+        raise invalid("epochs", "None or an integer from 1", epochs)
+    corpus = files_or_dir
+    if not isinstance(corpus, Corpus):
+        corpus = Corpus.from_files(files_or_dir, tokenizer, file_format)
+    next_sentence = _next_sentence(corpus, next_sentence)
+    if max_predictions is None:
+        max_predictions = default_max_predictions(sequence_length, mask_rate)
+    batches = PretrainingBatches(
+        corpus,
+        tokenizer,
+        sequence_length=sequence_length,
+        batch_size=batch_size,
+        seed=seed,
+        packing=packing,
+        next_sentence=next_sentence,
+        masking=Masking(
+            mask_rate, mask_token_rate, random_token_rate, max_predictions
+        ),
+        short_seq_prob=short_seq_prob,
+        max_sequences_per_row=max_sequences_per_row,
+    )
+    return _as_dataset(batches, epochs, fixed)
+
+
+def _next_sentence(corpus, next_sentence):
+    if next_sentence is None:
+        next_sentence = corpus.num_documents >= 2
+        if not next_sentence:
+            warnings.warn(
+                "The corpus is one document, so there is no other document "
+                "to draw a random next sentence from: training without "
+                "next-sentence prediction. A blank line separates documents.",
+                stacklevel=3,
+            )
+    if next_sentence and corpus.num_documents == corpus.num_sentences:
+        warnings.warn(
+            "Every document has one sentence, so every next sentence will be "
+            "a random one (label 1) and nothing can be learned from it. "
+            "Separate documents, not sentences, by blank lines, or pass "
+            "next_sentence=False.",
+            stacklevel=3,
+        )
+    return next_sentence
+
+
+def _as_dataset(batches, epochs, fixed):
+    tf = tensorflow()
+    cell = EpochCell()
+    per_iteration = epochs or 1
+
+    def generate():
+        first = 0 if fixed else cell.value
+        cell.value += 0 if fixed else per_iteration
+        for epoch in range(first, first + per_iteration):
+            yield from batches.epoch(0 if fixed else epoch)
+
+    rows, length = batches.batch_size, batches.sequence_length
+    masks = batches.masking.max_predictions
+    places = batches.max_sequences_per_row
+
+    def spec(size, dtype=tf.int32):
+        return tf.TensorSpec((rows, size), dtype)
+
+    x = {
+        "token_ids": spec(length),
+        "segment_ids": spec(length),
+        "padding_mask": spec(length),
+        "mask_positions": spec(masks),
+        "cls_positions": spec(places),
+    }
+    y = {"mask_ids": spec(masks), "next_sentence": spec(places)}
+    weight = {name: spec(y[name].shape[1], tf.float32) for name in y}
+    if not batches.next_sentence:
+        y, weight = y["mask_ids"], weight["mask_ids"]
+    dataset = tf.data.Dataset.from_generator(
+        generate, output_signature=(x, y, weight)
+    )
+    dataset = dataset.apply(
+        tf.data.experimental.assert_cardinality(
+            batches.batches_per_epoch * per_iteration
+        )
+    ).prefetch(4)
+    dataset.keras_bert_epoch = cell
+    return dataset
