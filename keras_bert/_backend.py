@@ -1,0 +1,161 @@
+"""The few operations for which one body for all backends will not do.
+
+Nothing else in the library asks which backend runs.
+"""
+
+import math
+
+import keras
+from keras import ops
+
+# Far below any logit, yet finite in float32: a masked key gets the weight
+# exp(-huge) = exactly 0, and a query without a single key no NaN.
+_MASKED = -1e37
+
+
+def is_concrete(x):
+    """Whether the values of `x` can be read now.
+
+    True for numbers, lists, numpy arrays and eager tensors. False for
+    KerasTensors, graph tensors of tf.function and tf.data, JAX tracers (and
+    JAX arrays spread over several hosts), and torch tensors that are fake,
+    on the meta device or seen by a compiler.
+    """
+    if x is None or keras.utils.is_keras_tensor(x):
+        return False
+    if isinstance(x, keras.Variable):
+        x = x.value
+    module = type(x).__module__.partition(".")[0]
+    if module == "tensorflow":
+        from keras_bert._tensorflow import tensorflow
+
+        tf = tensorflow()
+        return tf.executing_eagerly() and not tf.is_symbolic_tensor(x)
+    if module in ("jax", "jaxlib"):
+        import jax
+
+        return not isinstance(x, jax.core.Tracer) and getattr(
+            x, "is_fully_addressable", True
+        )
+    if module == "torch":
+        import torch
+
+        return (
+            type(x) in (torch.Tensor, torch.nn.Parameter)
+            and x.device.type != "meta"
+            and not torch.compiler.is_compiling()
+            and not torch.jit.is_tracing()
+        )
+    return True
+
+
+def attention_scores(query, key, mask):
+    """Softmax of the masked logits, in float32: [batch, heads, to, from].
+
+    `query` and `key` are [batch, length, heads, size], `mask` is a bool
+    [batch, to, from]. A masked key has the weight 0, so the weights of a
+    query without any key are all 0.
+    """
+    weights = _softmax(query, key, mask)
+    return ops.where(ops.expand_dims(mask, 1), weights, 0.0)
+
+
+def attention(query, key, value, mask, dropout=None):
+    """Scaled dot-product attention: [batch, length, heads, size].
+
+    Args:
+        query, key, value: tensors [batch, length, heads, size].
+        mask: bool tensor [batch, length, length]; True where the query (row)
+            sees the key (column). A query that sees no key gets zeros.
+        dropout: `None`, or a callable applied to the attention weights. With
+            `None` the fused kernel of the backend is used where there is one.
+    """
+    fused = _FUSED.get(keras.config.backend()) if dropout is None else None
+    if fused is not None:
+        context = fused(query, key, value, mask)
+    else:
+        weights = ops.cast(_softmax(query, key, mask), value.dtype)
+        if dropout is not None:
+            weights = dropout(weights)
+        context = ops.einsum("bnts,bsnd->btnd", weights, value)
+    sees_any = ops.any(mask, axis=-1)[:, :, None, None]
+    return ops.where(sees_any, context, ops.zeros((), context.dtype))
+
+
+def _softmax(query, key, mask):
+    # Scaling the query costs length x size products, the logits
+    # length x length.
+    query = query * (1.0 / math.sqrt(query.shape[-1]))
+    if keras.backend.standardize_dtype(query.dtype) == "float16":
+        # A float16 product overflows to infinity at 65504; bfloat16 has the
+        # range of float32.
+        query = ops.cast(query, "float32")
+        key = ops.cast(key, "float32")
+    logits = ops.cast(ops.einsum("btnd,bsnd->bnts", query, key), "float32")
+    logits = ops.where(ops.expand_dims(mask, 1), logits, _MASKED)
+    return ops.softmax(logits, axis=-1)
+
+
+def _attention_jax(query, key, value, mask):
+    import jax
+
+    # Only on a GPU may Keras look for a fused kernel: its path for TPUs
+    # takes the mask of the first row for the whole batch. The mask has the
+    # full two lengths, which cuDNN asks for.
+    flash = None if jax.default_backend() == "gpu" else False
+    return ops.dot_product_attention(
+        query, key, value, mask=mask[:, None], flash_attention=flash
+    )
+
+
+def _attention_torch(query, key, value, mask):
+    import torch
+
+    # A row without any key would be 0/0 in some kernels: let it see all.
+    mask = mask | ~mask.any(dim=-1, keepdim=True)
+    context = torch.nn.functional.scaled_dot_product_attention(
+        query.transpose(1, 2),
+        key.transpose(1, 2),
+        value.transpose(1, 2),
+        attn_mask=mask[:, None],
+    )
+    return context.transpose(1, 2)
+
+
+# TensorFlow has no fused attention: XLA fuses part of the plain form.
+_FUSED = {"jax": _attention_jax, "torch": _attention_torch}
+
+
+def gather_rows(x, positions):
+    """Rows of each example: x [batch, length, dim], positions [batch, n]."""
+    backend = keras.config.backend()
+    if backend == "tensorflow":
+        from keras_bert._tensorflow import tensorflow
+
+        return tensorflow().gather(x, positions, axis=1, batch_dims=1)
+    if backend == "torch":
+        import torch
+
+        index = positions.to(torch.int64)[:, :, None]
+        return torch.gather(x, 1, index.expand(-1, -1, x.shape[-1]))
+    return ops.take_along_axis(x, positions[:, :, None], axis=1)
+
+
+def fold_in_replica(seed):
+    """The seed, made different on each replica of a tf.distribute strategy.
+
+    The state of a seed generator is mirrored, so that without this all
+    replicas would drop the same units.
+    """
+    if keras.config.backend() != "tensorflow":
+        return seed
+    from keras_bert._tensorflow import tensorflow
+
+    tf = tensorflow()
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return seed
+    replica = tf.cast(context.replica_id_in_sync_group, seed.dtype)
+    # The state counts its draws in the second number; replicas take strides
+    # of a large odd number there, so that their draws do not meet.
+    return seed + tf.stack([tf.zeros_like(replica), replica * 1000003])
