@@ -1,0 +1,71 @@
+# Two commands do everything on a machine with Python and make:
+#   make demo     the main job on text that every Python carries
+#   make test     the tests, on all three backends
+# Both create and reuse .venv. BACKEND=tensorflow|jax|torch picks one.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BACKENDS := tensorflow jax torch
+# Extra words for the one pip call that installs torch, for instance an
+# index of CPU-only wheels (see README.md).
+TORCH_ARGS ?=
+PYTEST_ARGS ?=
+
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: demo test lint guides clean $(BACKENDS:%=test-%)
+
+$(VENV)/base: setup.cfg
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/tensorflow: $(VENV)/base
+	touch $@
+
+$(VENV)/jax: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --editable '.[jax]'
+	touch $@
+
+$(VENV)/torch: $(VENV)/base
+	$(BIN)/python -m pip install --quiet torch==2.13.0 $(TORCH_ARGS)
+	touch $@
+
+$(VENV)/test: $(VENV)/torch $(VENV)/jax
+	$(BIN)/python -m pip install --quiet --editable '.[test,eval]'
+	touch $@
+
+demo: BACKEND ?= tensorflow
+demo: $(VENV)/base
+	$(MAKE) --no-print-directory $(VENV)/$(or $(BACKEND),tensorflow)
+	KERAS_BACKEND=$(or $(BACKEND),tensorflow) $(BIN)/keras-bert demo \
+		-o demo_output/$(or $(BACKEND),tensorflow)
+
+test: lint $(if $(BACKEND),test-$(BACKEND),$(BACKENDS:%=test-%))
+
+lint: $(VENV)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# Text and data do not depend on the backend: those folders run once.
+ONCE := tests/tokenizers tests/data tests/tasks tests/cli tests/project
+EACH := tests/layers tests/training tests/models tests/checkpoints tests/export tests/reload
+
+test-tensorflow: $(VENV)/test
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest $(ONCE) $(EACH) $(PYTEST_ARGS)
+
+test-jax: $(VENV)/test
+	KERAS_BACKEND=jax $(BIN)/python -m pytest $(EACH) $(PYTEST_ARGS)
+
+test-torch: $(VENV)/test
+	KERAS_BACKEND=torch $(BIN)/python -m pytest $(EACH) $(PYTEST_ARGS)
+
+# The guides at the tiny size, as CI runs them.
+guides: $(VENV)/base
+	for guide in guides/*.py; do \
+		KERAS_BERT_TINY=1 $(BIN)/python $$guide || exit 1; done
+
+clean:
+	rm -rf $(VENV) demo_output build *.egg-info

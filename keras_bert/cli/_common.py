@@ -1,0 +1,116 @@
+"""What several verbs share: tokenizers, folders, tables."""
+
+import contextlib
+import json
+import shutil
+from pathlib import Path
+
+from keras_bert._errors import invalid
+
+
+def add_case_arguments(parser):
+    case = parser.add_mutually_exclusive_group()
+    case.add_argument(
+        "--cased", action="store_true", help="the vocabulary keeps case"
+    )
+    case.add_argument(
+        "--uncased", action="store_true", help="the vocabulary is lower case"
+    )
+
+
+def tokenizer_from(vocab, cased, uncased):
+    """A tokenizer from a vocabulary file and what stands beside it."""
+    from keras_bert.tokenizers import BertTokenizer
+
+    path = Path(vocab)
+    if not path.is_file():
+        raise invalid("--vocab", "an existing vocabulary file", vocab)
+    if cased or uncased:
+        return BertTokenizer(str(path), lowercase=uncased)
+    settings = path.parent / "tokenizer_config.json"
+    if not settings.is_file():
+        raise invalid(
+            "--vocab",
+            "a tokenizer_config.json beside the file, or --cased or "
+            "--uncased",
+            vocab,
+        )
+    settings = json.loads(settings.read_text())
+    return BertTokenizer(
+        str(path),
+        lowercase=settings.get("do_lower_case", True),
+        strip_accents=settings.get("strip_accents"),
+    )
+
+
+def check_new(path, argument="-o"):
+    """Refuses an output that exists, before any work is done."""
+    path = Path(path)
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise invalid(argument, "a new path or an empty folder", str(path))
+    return path
+
+
+@contextlib.contextmanager
+def new_folder(path, argument="-o"):
+    """A folder that appears whole under its name, or not at all."""
+    path = check_new(path, argument)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staging = path.with_name(path.name + ".partial")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir()
+    try:
+        yield staging
+        if path.is_dir():
+            path.rmdir()
+        staging.rename(path)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def new_file(path, argument="-o"):
+    """A file that appears whole under its name, or not at all."""
+    path = check_new(path, argument)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staging = path.with_name(path.name + ".partial")
+    try:
+        yield staging
+        staging.rename(path)
+    except BaseException:
+        staging.unlink(missing_ok=True)
+        raise
+
+
+def positive_int(text):
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+positive_int.__name__ = "positive integer"
+
+
+def print_table(rows, title=None):
+    """Rows of cells, columns aligned; the first row is the header."""
+    rows = [[_shown(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if title:
+        print(f"\n{title}")
+    for number, row in enumerate(rows):
+        line = "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        )
+        print("  " + line.rstrip())
+        if number == 0:
+            print("  " + "  ".join("-" * width for width in widths))
+
+
+def _shown(cell):
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def write_json(path, result):
+    Path(path).write_text(json.dumps(result, indent=2) + "\n")

@@ -1,0 +1,27 @@
+"""`keras-bert fill-mask`: the likeliest words for each mask."""
+
+from keras_bert.cli import _common
+
+HELP = "fill the masks of a text"
+EXAMPLE = 'keras-bert fill-mask run "Paris is the [MASK] of France."'
+
+
+def add_arguments(parser):
+    parser.add_argument("source", help="run or checkpoint")
+    parser.add_argument("text", help="a text with [MASK]")
+    parser.add_argument("--top-k", type=_common.positive_int, default=5)
+
+
+def run(args):
+    from keras_bert.models import BertMaskedLM
+
+    model = BertMaskedLM.from_preset(args.source)
+    masks = model.fill_mask(args.text, top_k=args.top_k)
+    for number, mask in enumerate(masks, 1):
+        _common.print_table(
+            [
+                (f"mask {number}", "probability"),
+                *((one["token"], one["score"]) for one in mask),
+            ]
+        )
+    return {"masks": masks}

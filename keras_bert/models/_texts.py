@@ -1,0 +1,115 @@
+"""Turns what users hand to fit, evaluate and predict into tf.data.
+
+A tuple is always a pair, a list or array always a batch; elements of a
+tf.data dataset are (x, y) or (x, y, sample_weight) with x alike.
+"""
+
+import numpy as np
+
+from keras_bert._errors import invalid
+from keras_bert._tensorflow import tensorflow
+
+# Rows are padded only to the next of these widths above the longest row of
+# the batch: few enough that a compiled step is traced a handful of times.
+BUCKETS = (16, 32, 64, 128, 256, 384, 512)
+
+
+def is_ids(x):
+    """Whether x is a dict of ids, which bypasses the preprocessor."""
+    return isinstance(x, dict) and "token_ids" in x
+
+
+def is_dataset(x):
+    """Whether x is a tf.data dataset, without importing TensorFlow."""
+    return any(
+        cls.__name__ == "DatasetV2" and cls.__module__.startswith("tensorflow")
+        for cls in type(x).__mro__
+    )
+
+
+def text_array(texts, argument="x"):
+    """One batch of texts as an object array, each entry checked."""
+    if isinstance(texts, str | bytes):
+        texts = [texts]
+    if hasattr(texts, "numpy") and not isinstance(texts, np.ndarray):
+        texts = texts.numpy()
+    if not hasattr(texts, "__len__"):
+        raise invalid(argument, "a list or array of strings", texts)
+    texts = list(texts)
+    for index, text in enumerate(texts):
+        if not isinstance(text, str | bytes):
+            raise invalid(
+                argument, f"strings (see position {index})", text
+            )
+    # tf.constant refuses lone surrogates with a message about codecs; the
+    # original drops what is not Unicode text, so do we.
+    return np.array(
+        [
+            text.encode("utf-8", "ignore") if isinstance(text, str) else text
+            for text in texts
+        ],
+        dtype=object,
+    )
+
+
+def text_arrays(x, argument="x"):
+    """x as a tuple of one or two equally long arrays of texts."""
+    parts = x if isinstance(x, tuple) else (x,)
+    if len(parts) not in (1, 2):
+        raise invalid(argument, "texts or a pair of lists of texts", x)
+    arrays = tuple(text_array(part, argument) for part in parts)
+    if len({len(array) for array in arrays}) > 1:
+        raise invalid(
+            argument,
+            "both parts of the pair to hold the same number of texts",
+            tuple(len(array) for array in arrays),
+        )
+    if len(arrays[0]) == 0:
+        raise invalid(argument, "at least one text", x)
+    return arrays
+
+
+def check_lengths(count, **others):
+    """Refuses y or sample_weight that do not match the number of rows."""
+    for argument, values in others.items():
+        if values is not None and len(values) != count:
+            raise invalid(
+                argument,
+                f"as many entries as `x` has rows ({count})",
+                f"{len(values)} entries",
+            )
+
+
+def trim(rows, widths=BUCKETS):
+    """Cuts the padding that no row of the batch needs."""
+    tf = tensorflow()
+    mask = rows["padding_mask"]
+    limit = mask.shape[-1]
+    widths = [width for width in widths if width < limit] + [limit]
+    longest = tf.reduce_max(tf.math.count_nonzero(mask, axis=-1))
+    widths = tf.constant(widths, tf.int64)
+    width = tf.reduce_min(tf.boolean_mask(widths, widths >= longest))
+    per_token = ("token_ids", "segment_ids", "padding_mask")
+    return {
+        key: value[..., :width] if key in per_token else value
+        for key, value in rows.items()
+    }
+
+
+def text_dataset(arrays, y, sample_weight, batch_size, shuffle, prepare):
+    """Batches of prepared rows from arrays of texts, order kept or not."""
+    tf = tensorflow()
+    count = len(arrays[0])
+    x = arrays[0] if len(arrays) == 1 else arrays
+    elements = tuple(
+        part for part in (x, y, sample_weight) if part is not None
+    )
+    if y is None and sample_weight is not None:
+        raise invalid("sample_weight", "None when `y` is None", sample_weight)
+    dataset = tf.data.Dataset.from_tensor_slices(elements)
+    if shuffle:
+        # The whole data set, not a buffer: sorted files must train as well.
+        dataset = dataset.shuffle(count, seed=np.random.randint(2**31 - 1))
+    dataset = dataset.batch(batch_size)
+    dataset = dataset.map(prepare, num_parallel_calls=tf.data.AUTOTUNE)
+    return dataset.prefetch(tf.data.AUTOTUNE)

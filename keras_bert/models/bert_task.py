@@ -1,0 +1,392 @@
+"""What all task models share: raw strings in fit, evaluate and predict."""
+
+import contextlib
+import re
+
+import keras
+import numpy as np
+
+from keras_bert._errors import invalid
+from keras_bert._tensorflow import tensorflow
+from keras_bert.layers.id_checks import check_ids
+from keras_bert.models import _texts
+from keras_bert.models._batches import mapped_generator
+from keras_bert.models._batches import MappedPyDataset
+from keras_bert.training import AutoCompile
+
+
+class BertTask(AutoCompile, keras.Model):
+    """Base of the task models: a backbone, a head, and a preprocessor.
+
+    `fit`, `evaluate`, `predict` and their `*_on_batch` forms accept raw
+    strings (when the model has a preprocessor), dicts of ids, tf.data
+    datasets, `keras.utils.PyDataset`s and generators of either. Ids outside
+    the vocabulary and rows longer than the position table are refused on
+    every one of these paths.
+
+    Args:
+        backbone: a `BertBackbone`.
+        preprocessor: `None` (ids in), a `BertTokenizer` (the default
+            preprocessor is built round it) or a preprocessor.
+    """
+
+    preprocessor_class = None
+    default_sequence_length = 128
+
+    def __init__(self, backbone, preprocessor=None, **kwargs):
+        kwargs.setdefault("dtype", backbone.dtype_policy)
+        # Ids and masks that come as floats must not become half floats.
+        super().__init__(autocast=False, **kwargs)
+        self.backbone = backbone
+        self.preprocessor = self._as_preprocessor(preprocessor)
+
+    def _finish(self):
+        """Builds the head and compiles the recipe: last in constructors."""
+        self.build(None)
+        self.compile()
+
+    def _as_preprocessor(self, preprocessor):
+        if preprocessor is None:
+            return None
+        longest = self.backbone.max_sequence_length
+        if hasattr(preprocessor, "cls_token_id"):
+            preprocessor = self.preprocessor_class(
+                preprocessor,
+                sequence_length=min(self.default_sequence_length, longest),
+            )
+        if not hasattr(preprocessor, "tokenizer"):
+            raise invalid(
+                "preprocessor",
+                f"None, a BertTokenizer or a {self.preprocessor_class.__name__}",
+                preprocessor,
+            )
+        if preprocessor.sequence_length > longest:
+            raise invalid(
+                "preprocessor",
+                f"a sequence_length of at most {longest}, the backbone's "
+                "max_sequence_length",
+                preprocessor.sequence_length,
+            )
+        size = preprocessor.tokenizer.vocabulary_size()
+        if size > self.backbone.vocabulary_size:
+            raise invalid(
+                "preprocessor",
+                "a vocabulary of at most "
+                f"{self.backbone.vocabulary_size} tokens, the backbone's "
+                "vocabulary_size",
+                f"{size} tokens",
+            )
+        return preprocessor
+
+    @property
+    def tokenizer(self):
+        return self.preprocessor.tokenizer if self.preprocessor else None
+
+    @property
+    def input(self):
+        return self.backbone.input
+
+    # What subclasses may change.
+
+    def _encode_targets(self, y, count):
+        """Targets as numbers, checked against the head; `count` rows."""
+        return y
+
+    def _encode_target_tensors(self, y):
+        """The same for one batch inside tf.data."""
+        return y
+
+    # Data on its way in.
+
+    def _prepare(self, x, y=None, sample_weight=None):
+        """One batch of texts to trimmed rows, inside tf.data."""
+        packed = self.preprocessor(
+            x, self._encode_target_tensors(y), sample_weight
+        )
+        if isinstance(packed, tuple):
+            return (_texts.trim(packed[0]), *packed[1:])
+        return (_texts.trim(packed),)
+
+    def _check_ids(self, x):
+        if _texts.is_ids(x):
+            check_ids(
+                x,
+                vocabulary_size=self.backbone.vocabulary_size,
+                num_segments=self.backbone.num_segments,
+                max_sequence_length=self.backbone.max_sequence_length,
+            )
+
+    def _check_element(self, x, *rest):
+        """Adds the id check to a tf.data element; shapes stay static."""
+        tf = tensorflow()
+        keys = sorted(x)
+
+        def check(*values):
+            self._check_ids(dict(zip(keys, values, strict=True)))
+            return np.int32(0)
+
+        done = tf.numpy_function(check, [x[key] for key in keys], tf.int32)
+        with tf.control_dependencies([done]):
+            x = {key: tf.identity(value) for key, value in x.items()}
+        return (x, *rest)
+
+    def _map_dataset(self, dataset):
+        """A user's tf.data dataset with the preprocessor or the id check."""
+        tf = tensorflow()
+        spec = dataset.element_spec
+        x_spec = spec[0] if isinstance(spec, tuple) else spec
+        if isinstance(x_spec, dict) and "token_ids" in x_spec:
+            function = self._check_element
+        elif self.preprocessor is None:
+            return dataset
+        else:
+            if tf.nest.flatten(x_spec)[0].shape.rank == 0:
+                raise invalid(
+                    "x", "a batched dataset: call `.batch(n)` on it", dataset
+                )
+            function = self._prepare
+        mapped = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)
+        mapped = mapped.prefetch(tf.data.AUTOTUNE)
+        if hasattr(dataset, "keras_bert_epoch"):
+            mapped.keras_bert_epoch = dataset.keras_bert_epoch
+        return mapped
+
+    def _map_batch(self, x, y=None, sample_weight=None):
+        """One concrete batch of texts or ids to what the model reads."""
+        if not _texts.is_ids(x) and self.preprocessor is not None:
+            arrays = _texts.text_arrays(x)
+            count = len(arrays[0])
+            _texts.check_lengths(count, y=y, sample_weight=sample_weight)
+            y = self._encode_targets(y, count)
+            packed = self._prepare(
+                arrays[0] if len(arrays) == 1 else arrays, y, sample_weight
+            )
+            packed = keras.tree.map_structure(np.asarray, packed)
+            return (*packed, None, None)[:3]
+        self._check_ids(x)
+        if y is not None:
+            y = self._encode_targets(y, _count(x))
+        return x, y, sample_weight
+
+    def _data(self, x, y, sample_weight, batch_size, shuffle=False):
+        """Keras' data arguments for whatever the user gave."""
+        rest = {"y": y, "sample_weight": sample_weight}
+        if _texts.is_dataset(x):
+            return {"x": self._map_dataset(x), **rest}
+        if isinstance(x, keras.utils.PyDataset):
+            return {"x": MappedPyDataset(x, self._map_batch), **rest}
+        if hasattr(x, "__next__"):
+            return {"x": mapped_generator(x, self._map_batch), **rest}
+        if _texts.is_ids(x):
+            self._check_ids(x)
+            count = _count(x)
+            _texts.check_lengths(count, **rest)
+            if y is not None:
+                y = self._encode_targets(y, count)
+            if sample_weight is not None:
+                sample_weight = keras.tree.map_structure(
+                    np.asarray, sample_weight
+                )
+            return {"x": x, "y": y, "sample_weight": sample_weight,
+                    "batch_size": batch_size}  # fmt: skip
+        if self.preprocessor is None:
+            raise invalid(
+                "x",
+                "a dict of ids with `token_ids` (the model has no "
+                "preprocessor), or a dataset of such dicts",
+                x,
+            )
+        arrays = _texts.text_arrays(x)
+        count = len(arrays[0])
+        _texts.check_lengths(count, **rest)
+        dataset = _texts.text_dataset(
+            arrays,
+            self._encode_targets(y, count),
+            sample_weight,
+            batch_size or 32,
+            shuffle,
+            self._prepare,
+        )
+        return {"x": dataset}
+
+    # Keras' methods.
+
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        class_weight=None,
+        sample_weight=None,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        validation_steps=None,
+        validation_batch_size=None,
+        validation_freq=1,
+    ):
+        if validation_split:
+            x, y, sample_weight, validation_data = _split(
+                validation_split, x, y, sample_weight
+            )
+        if validation_data is not None:
+            if isinstance(validation_data, tuple):
+                held = (*validation_data, None, None)[:3]
+            else:
+                held = (validation_data, None, None)
+            held = self._data(*held, validation_batch_size or batch_size)
+            validation_data = held["x"]
+            if held.get("y") is not None:
+                validation_data = (held["x"], held["y"])
+                if held.get("sample_weight") is not None:
+                    validation_data += (held["sample_weight"],)
+        data = self._data(x, y, sample_weight, batch_size, shuffle)
+        ours = self._prepare_fit(
+            data["x"],
+            batch_size=batch_size,
+            steps_per_epoch=steps_per_epoch,
+            epochs=epochs,
+            initial_epoch=initial_epoch,
+        )
+        with argument_errors():
+            return super().fit(
+                **data,
+                epochs=epochs,
+                verbose=verbose,
+                callbacks=_joined(ours, callbacks),
+                validation_data=validation_data,
+                shuffle=shuffle,
+                class_weight=class_weight,
+                initial_epoch=initial_epoch,
+                steps_per_epoch=steps_per_epoch,
+                validation_steps=validation_steps,
+                validation_batch_size=validation_batch_size,
+                validation_freq=validation_freq,
+            )
+
+    def evaluate(
+        self, x=None, y=None, batch_size=None, verbose="auto",
+        sample_weight=None, steps=None, callbacks=None, return_dict=False,
+        **kwargs,
+    ):  # fmt: skip
+        data = self._data(x, y, sample_weight, batch_size)
+        with argument_errors():
+            return super().evaluate(
+                **data,
+                verbose=verbose,
+                steps=steps,
+                callbacks=callbacks,
+                return_dict=return_dict,
+                **kwargs,
+            )
+
+    def predict(
+        self, x, batch_size=None, verbose="auto", steps=None, callbacks=None
+    ):
+        data = self._data(x, None, None, batch_size)
+        data = {key: data[key] for key in ("x", "batch_size") if key in data}
+        with argument_errors():
+            return super().predict(
+                **data, verbose=verbose, steps=steps, callbacks=callbacks
+            )
+
+    def train_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+        return super().train_on_batch(
+            *self._map_batch(x, y, sample_weight), **kwargs
+        )
+
+    def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+        return super().test_on_batch(
+            *self._map_batch(x, y, sample_weight), **kwargs
+        )
+
+    def predict_on_batch(self, x):
+        return super().predict_on_batch(self._map_batch(x)[0])
+
+    # Config.
+
+    def get_config(self):
+        preprocessor = self.preprocessor
+        return {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": keras.dtype_policies.serialize(self.dtype_policy),
+            "backbone": keras.saving.serialize_keras_object(self.backbone),
+            "preprocessor": preprocessor
+            and keras.saving.serialize_keras_object(preprocessor),
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = dict(config)
+        for key in ("backbone", "preprocessor", "dtype"):
+            if isinstance(config.get(key), dict):
+                config[key] = keras.saving.deserialize_keras_object(
+                    config[key], custom_objects=custom_objects
+                )
+        return cls(**config)
+
+
+@contextlib.contextmanager
+def argument_errors():
+    """Turns our ValueError, wrapped by tf.data, back into a ValueError."""
+    try:
+        yield
+    except ValueError:
+        raise
+    except Exception as error:
+        found = re.search(
+            r"Invalid value received for argument [^\n]*", str(error)
+        )
+        if not found:
+            raise
+        raise ValueError(found.group()) from error
+
+
+def _count(x):
+    return len(x["token_ids"]) if _texts.is_ids(x) else len(x)
+
+
+def _joined(ours, callbacks):
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        for callback in ours:
+            callbacks.append(callback)
+        return callbacks
+    if callbacks is None:
+        callbacks = []
+    elif isinstance(callbacks, keras.callbacks.Callback):
+        callbacks = [callbacks]
+    return [*ours, *callbacks]
+
+
+def _split(share, x, y, sample_weight):
+    """Keras' validation_split: the last share of the rows is held out."""
+    if _texts.is_ids(x):
+        count = _count(x)
+    elif isinstance(x, tuple):
+        count = len(x[0])
+    else:
+        count = len(x)
+    border = int(count * (1 - share))
+    if not 0 < border < count:
+        raise invalid("validation_split", "a share that leaves rows on both "
+                      f"sides of {count}", share)  # fmt: skip
+
+    def cut(values, rows):
+        if values is None:
+            return None
+        if isinstance(values, dict):
+            return {key: value[rows] for key, value in values.items()}
+        if isinstance(values, tuple):
+            return tuple(value[rows] for value in values)
+        return values[rows]
+
+    first, last = slice(None, border), slice(border, None)
+    training = [cut(values, first) for values in (x, y, sample_weight)]
+    held_out = tuple(cut(values, last) for values in (x, y, sample_weight))
+    return (*training, held_out)

@@ -1,0 +1,160 @@
+"""Any table of texts and labels: TSV, CSV or JSON lines.
+
+A table has a header (TSV, CSV) or keys (JSONL). Columns are found by name:
+`text`, optionally `text_pair`, optionally `label`.
+
+TSV and CSV follow the usual quoting (a cell in double quotes may hold the
+separator, line breaks, and "" for a quote). A TSV whose quotes do not pair up
+was written without quoting, as GLUE's files are: it is then read literally.
+"""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from keras_bert._errors import invalid
+
+SEPARATORS = {".tsv": "\t", ".csv": ",", ".jsonl": None}
+
+
+def read(file, text="text", text_pair="text_pair", label="label"):
+    """The rows of one table.
+
+    Args:
+        file: path of a .tsv, .csv or .jsonl file.
+        text, text_pair, label: column names. `text` must exist; the others
+            are used where they exist, and must exist when they are not the
+            default names.
+
+    Returns a dict: `x` a list of texts or a pair (tuple) of such lists, `y` a
+    list of labels (strings, or numbers as JSON has them) or `None`, `ids` the
+    row numbers from 0.
+
+    Raises:
+        ValueError: naming the file, the line and what was expected.
+    """
+    path = Path(file)
+    if path.suffix not in SEPARATORS:
+        raise invalid("data", "a .tsv, .csv or .jsonl file", str(file))
+    if not path.is_file():
+        raise invalid("data", "an existing file", str(file))
+    content = path.read_bytes()
+    if b"\0" in content:
+        raise invalid("data", "a text file (it holds NUL bytes)", str(file))
+    try:
+        content = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise invalid(
+            "data", f"UTF-8 text ({path}: {error})", str(file)
+        ) from error
+    if path.suffix == ".jsonl":
+        rows = _json_rows(content, path)
+    else:
+        rows = _table_rows(content, SEPARATORS[path.suffix], path)
+    if not rows:
+        raise invalid("data", "at least one row of data", str(file))
+    columns = rows[0].keys()
+    for argument, name, default in (
+        ("text", text, None),
+        ("text_pair", text_pair, "text_pair"),
+        ("label", label, "label"),
+    ):
+        if name not in columns and name != default:
+            raise invalid(
+                argument, f"a column of {path}: {', '.join(columns)}", name
+            )
+    x = _cells(rows, text, path)
+    if text_pair in columns:
+        x = (x, _cells(rows, text_pair, path))
+    y = [row[label] for row in rows] if label in columns else None
+    return {"x": x, "y": y, "ids": list(range(len(rows)))}
+
+
+def find(data, split, required=True):
+    """The file of one split (`train`, `dev`, `test`) of a folder."""
+    for suffix in SEPARATORS:
+        path = Path(data) / (split + suffix)
+        if path.is_file():
+            return path
+    if required:
+        raise invalid(
+            "data",
+            f"a folder with {split}.tsv, {split}.csv or {split}.jsonl",
+            str(data),
+        )
+    return None
+
+
+def _cells(rows, column, path):
+    """One column as strings; a number in JSON is text, null is empty."""
+    cells = []
+    for number, row in enumerate(rows):
+        value = row[column]
+        if isinstance(value, dict | list):
+            raise invalid(
+                "data", f"text in `{column}` of row {number} of {path}", value
+            )
+        cells.append("" if value is None else str(value))
+    return cells
+
+
+def _table_rows(content, separator, path):
+    try:
+        return _parsed(content, separator, path, csv.QUOTE_MINIMAL)
+    except (csv.Error, ValueError):
+        if separator != "\t":
+            raise
+        return _parsed(content, separator, path, csv.QUOTE_NONE)
+
+
+def _parsed(content, separator, path, quoting):
+    # newline="" leaves line breaks inside quoted cells to the csv module.
+    reader = csv.reader(
+        io.StringIO(content, newline=""),
+        delimiter=separator,
+        quoting=quoting,
+        strict=True,
+    )
+    try:
+        header = next(reader, [])
+        rows = []
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise invalid(
+                    "data",
+                    f"{len(header)} columns in line {reader.line_num} of "
+                    f"{path}",
+                    f"{len(cells)} columns",
+                )
+            rows.append(dict(zip(header, cells, strict=True)))
+    except csv.Error as error:
+        raise invalid(
+            "data", f"well-formed quotes ({error})",
+            f"{path}, line {reader.line_num}",
+        ) from error  # fmt: skip
+    return rows
+
+
+def _json_rows(content, path):
+    rows = []
+    for number, line in enumerate(content.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise invalid(
+                "data", f"JSON in line {number} of {path} ({error})", line
+            ) from error
+        if not isinstance(row, dict) or (rows and row.keys() != rows[0].keys()):
+            raise invalid(
+                "data",
+                f"a JSON object in line {number} of {path} with the keys "
+                "of the first line",
+                line,
+            )
+        rows.append(row)
+    return rows
