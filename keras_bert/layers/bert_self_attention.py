@@ -1,6 +1,7 @@
 """Multi-head self-attention with query, key and value in one product."""
 
 import keras
+from keras import ops
 
 from keras_bert import _backend
 from keras_bert._errors import invalid
@@ -100,6 +101,7 @@ class BertSelfAttention(keras.layers.Layer):
         training=None,
         return_attention_scores=False,
     ):
+        attention_mask = ops.cast(attention_mask, "bool")
         x = self.query_key_value(inputs)
         query, key, value = x[:, :, 0], x[:, :, 1], x[:, :, 2]
         dropout = None

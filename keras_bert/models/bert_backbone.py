@@ -24,6 +24,41 @@ _INPUTS = (
 
 
 @keras.saving.register_keras_serializable("keras_bert")
+class BackboneDetails(keras.layers.Layer):
+    """Hidden states or attention scores of a backbone, in functional models.
+
+    A layer beside the backbone because Keras takes every call of one layer in
+    a functional model to return as many tensors as its first.
+    """
+
+    def __init__(self, backbone, details, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.backbone = backbone
+        self.details = details
+
+    def build(self, input_shape=None):
+        self.built = True
+
+    def call(self, inputs):
+        return self.backbone(inputs, training=False, details=self.details)
+
+    def compute_output_spec(self, inputs):
+        return self.backbone.compute_output_spec(inputs, details=self.details)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "backbone": keras.saving.serialize_keras_object(self.backbone),
+            "details": self.details,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        backbone = keras.saving.deserialize_keras_object(config["backbone"])
+        return cls(**{**config, "backbone": backbone})
+
+
+@keras.saving.register_keras_serializable("keras_bert")
 class BertBackbone(keras.Model):
     """The BERT encoder: embeddings, encoder blocks, pooler.
 
@@ -209,7 +244,7 @@ class BertBackbone(keras.Model):
 
         `inputs` is as in a call, of arrays or KerasTensors.
         """
-        return self(inputs, training=False, details="hidden_states")
+        return self._look_inside(inputs, "hidden_states")
 
     def attention_scores(self, inputs):
         """Attention weights of each block, a list of float32 tensors.
@@ -218,7 +253,12 @@ class BertBackbone(keras.Model):
         position of the third axis gives to that of the fourth. `inputs` is as
         in a call, of arrays or KerasTensors.
         """
-        return self(inputs, training=False, details="attention_scores")
+        return self._look_inside(inputs, "attention_scores")
+
+    def _look_inside(self, inputs, details):
+        if any(keras.utils.is_keras_tensor(x) for x in inputs.values()):
+            return BackboneDetails(self, details)(inputs)
+        return self(inputs, training=False, details=details)
 
     def _details(self, x, mask, training, details):
         states, scores = [x], []
