@@ -208,7 +208,7 @@ class PretrainingBatches:
                 window.documents.tolist(), window.sequence_counts, strict=True
             )
         ]
-        draws = Draws(*(np.concatenate(parts) for parts in zip(*draws)))
+        draws = Draws(*map(np.concatenate, zip(*draws, strict=True)))
         draws = draws._replace(order=draws.order[:, : token_ids.shape[1]])
         token_ids, positions, labels, chosen = mask(
             token_ids,

@@ -24,8 +24,12 @@ _END = re.compile(
     rf"|[.!?\u2026]+[{_CLOSING}]*\s+"
 )
 
-_ABBREVIATIONS = frozenset(
-    ["mr", "mrs", "ms", "dr", "prof", "st", "sr", "jr", "gen", "col", "capt", "lt", "sgt", "rev", "hon", "messrs", "vs", "etc", "al", "cf", "ca", "fig", "figs", "eq", "eqs", "sec", "no", "nos", "vol", "vols", "pp", "ed", "eds", "inc", "ltd", "co", "corp", "dept", "e.g", "i.e", "a.m", "p.m", "u.s", "u.k", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec"]
+_ABBREVIATION = re.compile(
+    r"mrs?|ms|dr|prof|st|sr|jr|gen|col|capt|lt|sgt|rev|hon|messrs"
+    r"|vs|etc|al|cf|ca|figs?|eqs?|sec|nos?|vols?|pp|eds?|inc|ltd|co|corp|dept"
+    r"|e\.g|i\.e|a\.m|p\.m|u\.s|u\.k"
+    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec",
+    re.IGNORECASE,
 )
 
 
@@ -64,7 +68,7 @@ def _is_border(text, start, match):
     if not words:
         return False
     word = words[-1].lstrip("([{\"'\u2018\u201c")
-    if word.lower() in _ABBREVIATIONS:
+    if _ABBREVIATION.fullmatch(word):
         return False
     if len(word) == 1 and word.isalpha() and word.isupper():
         return False
