@@ -1,0 +1,241 @@
+"""Vocabulary and tokenizer settings beside a checkpoint."""
+
+import re
+from pathlib import Path
+
+from keras_bert.checkpoints.files import read_json
+from keras_bert.checkpoints.files import write_json
+from keras_bert.checkpoints.files import write_vocabulary
+
+SPECIAL_TOKENS = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+_BERT_CLASSES = (
+    None,
+    "BertTokenizer",
+    "BertTokenizerFast",
+    "PreTrainedTokenizerFast",
+    "TokenizersBackend",
+)
+# Google's folder names say whether the model lower-cases: the list of the
+# original's tokenization.validate_case_matches_checkpoint.
+_UNCASED_FOLDER = re.compile(
+    r"(^|/)((wwm_)?uncased_|multilingual_L-12|chinese_L-12)"
+)
+_CASED_FOLDER = re.compile(r"(^|/)((wwm_)?cased_|multi_cased)")
+
+
+class TokenizerFiles:
+    """A vocabulary and its settings in Hugging Face's words.
+
+    Args:
+        vocabulary: list of tokens.
+        config: dict (`do_lower_case`, `strip_accents`, ...).
+        problem: a sentence when the files describe a tokenizer that is not
+            BERT's: raised when the vocabulary is asked for, since the
+            backbone alone can still be loaded.
+    """
+
+    def __init__(self, vocabulary, config, problem=None):
+        self._vocabulary = list(vocabulary)
+        self.config = dict(config)
+        self.problem = problem
+
+    @property
+    def vocabulary(self):
+        if self.problem:
+            raise ValueError(self.problem)
+        return self._vocabulary
+
+    def __len__(self):
+        return len(self._vocabulary)
+
+    @property
+    def arguments(self):
+        """Keyword arguments of `BertTokenizer`."""
+        return {
+            "vocabulary": self.vocabulary,
+            "lowercase": bool(self.config.get("do_lower_case", True)),
+            "strip_accents": self.config.get("strip_accents"),
+        }
+
+
+def read_vocabulary(path):
+    """Tokens of a vocabulary file; the line number is the id.
+
+    Only "\\n" ends a line (U+2028 occurs inside tokens).
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8: {error}") from error
+    lines = text.split("\n")
+    if lines and not lines[-1].strip("\r"):
+        lines.pop()
+    return [line.rstrip("\r") for line in lines]
+
+
+def read_google(folder):
+    """vocab.txt of a Google folder, or None.
+
+    The original takes `do_lower_case` from the command line and checks it
+    against the folder's name. Where no `tokenizer_config.json` lies beside,
+    the name decides, then the vocabulary (cased ones hold capital letters).
+    """
+    path = Path(folder) / "vocab.txt"
+    if not path.is_file():
+        return None
+    vocabulary = read_vocabulary(path)
+    settings = Path(folder) / "tokenizer_config.json"
+    config = read_json(settings) if settings.is_file() else {}
+    if "do_lower_case" not in config:
+        config["do_lower_case"] = _guess_lowercase(folder, vocabulary)
+    return TokenizerFiles(vocabulary, config)
+
+
+def _guess_lowercase(folder, vocabulary):
+    name = str(folder).replace("\\", "/").rstrip("/")
+    name = "/".join(name.split("/")[-2:])
+    if _UNCASED_FOLDER.search(name):
+        return True
+    if _CASED_FOLDER.search(name):
+        return False
+    return not any(
+        re.search("[A-Z]", token) and not re.fullmatch(r"[\[<].*[\]>]", token)
+        for token in vocabulary
+    )
+
+
+def read_huggingface(folder):
+    """vocab.txt or tokenizer.json of a Hugging Face folder, or None."""
+    folder = Path(folder)
+    settings = folder / "tokenizer_config.json"
+    config = read_json(settings) if settings.is_file() else {}
+    fast = folder / "tokenizer.json"
+    fast = read_json(fast) if fast.is_file() else None
+    if (folder / "vocab.txt").is_file():
+        vocabulary = read_vocabulary(folder / "vocab.txt")
+    elif fast is not None:
+        model = fast.get("model") or {}
+        if model.get("type") != "WordPiece":
+            return TokenizerFiles(
+                [],
+                config,
+                f"{folder / 'tokenizer.json'} holds a tokenizer of type "
+                f"{model.get('type')!r}, expected 'WordPiece'",
+            )
+        pairs = sorted(model["vocab"].items(), key=lambda pair: pair[1])
+        vocabulary = [token for token, _ in pairs]
+    else:
+        return None
+    _take_normalizer(config, fast)
+    problem = _problem(config, folder)
+    vocabulary, added_problem = _with_added_tokens(
+        vocabulary, config, fast, folder
+    )
+    return TokenizerFiles(vocabulary, config, problem or added_problem)
+
+
+def _take_normalizer(config, fast):
+    """Settings that only tokenizer.json states."""
+    normalizer = (fast or {}).get("normalizer") or {}
+    if normalizer.get("type") == "BertNormalizer":
+        for ours, theirs in (
+            ("do_lower_case", "lowercase"),
+            ("strip_accents", "strip_accents"),
+            ("tokenize_chinese_chars", "handle_chinese_chars"),
+        ):
+            if theirs in normalizer:
+                config.setdefault(ours, normalizer[theirs])
+    # Hugging Face's BertTokenizer lower-cases when nothing is said.
+    config.setdefault("do_lower_case", True)
+
+
+def _problem(config, folder):
+    where = Path(folder) / "tokenizer_config.json"
+    name = config.get("tokenizer_class")
+    if name not in _BERT_CLASSES:
+        return (
+            f"{where} names the tokenizer class {name!r}, expected BERT's "
+            "WordPiece (BertTokenizer). Load with preprocessor=None and "
+            "tokenize outside"
+        )
+    if config.get("tokenize_chinese_chars") is False:
+        return (
+            f"{where} has tokenize_chinese_chars=false: this tokenizer "
+            "always sets CJK characters apart, as the original does. Load "
+            "with preprocessor=None and tokenize outside"
+        )
+    for key, token in SPECIAL_TOKENS.items():
+        value = config.get(key)
+        value = value.get("content") if isinstance(value, dict) else value
+        if value not in (None, token):
+            return (
+                f"{where} has {key}={value!r}, expected {token!r}. Load with "
+                "preprocessor=None and tokenize outside"
+            )
+    return None
+
+
+def _with_added_tokens(vocabulary, config, fast, folder):
+    """Appends tokens that were added after training, by their ids."""
+    added = {}
+    path = Path(folder) / "added_tokens.json"
+    if path.is_file():
+        added.update(read_json(path))
+    for token in (fast or {}).get("added_tokens") or []:
+        added[token["content"]] = token["id"]
+    for number, token in (config.get("added_tokens_decoder") or {}).items():
+        added[token["content"]] = int(number)
+    for token, number in sorted(added.items(), key=lambda pair: pair[1]):
+        if number < len(vocabulary):
+            if vocabulary[number] != token:
+                return vocabulary, (
+                    f"{folder}: the added token {token!r} has id {number}, "
+                    f"which the vocabulary gives to {vocabulary[number]!r}"
+                )
+        elif number == len(vocabulary):
+            vocabulary = [*vocabulary, token]
+        else:
+            return vocabulary, (
+                f"{folder}: the added token {token!r} has id {number}, but "
+                f"no token has id {len(vocabulary)}"
+            )
+    return vocabulary, None
+
+
+def write_tokenizer(folder, tokenizer, max_length):
+    """vocab.txt and tokenizer_config.json as `BertTokenizer` of HF reads.
+
+    Settings that the source carried (model_max_length and others) are kept.
+    """
+    if tokenizer is None:
+        return
+    config = {
+        "tokenizer_class": "BertTokenizer",
+        "model_max_length": max_length,
+        "tokenize_chinese_chars": True,
+        "strip_accents": None,
+        **SPECIAL_TOKENS,
+        **tokenizer.config,
+    }
+    # Added tokens are ordinary lines of the vocabulary that we write.
+    config.pop("vocab_file", None)
+    config.pop("tokenizer_file", None)
+    write_vocabulary(Path(folder) / "vocab.txt", tokenizer.vocabulary)
+    write_json(Path(folder) / "tokenizer_config.json", config)
+
+
+def of_tokenizer(tokenizer):
+    """TokenizerFiles of a `BertTokenizer` object, or None."""
+    if tokenizer is None:
+        return None
+    config = {
+        "do_lower_case": bool(tokenizer.lowercase),
+        "strip_accents": tokenizer.strip_accents,
+    }
+    return TokenizerFiles(tokenizer.vocabulary, config)
