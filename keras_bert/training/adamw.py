@@ -5,6 +5,9 @@ import math
 import keras
 from keras import ops
 
+from keras_bert.training._backend import adam_in_place
+from keras_bert.training._backend import dense_gradient
+from keras_bert.training._backend import updates_in_place
 from keras_bert.training.warmup_decay import WarmupDecay
 
 
@@ -80,10 +83,10 @@ class AdamW(keras.optimizers.Optimizer):
         global_clipnorm=1.0,
         **kwargs,
     ):
-        if clipnorm is not None or clipvalue is not None:
+        clips_otherwise = clipnorm is not None or clipvalue is not None
+        if clips_otherwise and global_clipnorm == 1.0:
             # Keras allows one way of clipping, and 1.0 is only our default.
-            if global_clipnorm == 1.0:
-                global_clipnorm = None
+            global_clipnorm = None
         super().__init__(
             learning_rate=learning_rate,
             weight_decay=weight_decay,
@@ -132,22 +135,28 @@ class AdamW(keras.optimizers.Optimizer):
             var_list, ["momentum", "velocity"]
         )
 
+    def apply(self, grads, trainable_variables=None):
+        super().apply([dense_gradient(g) for g in grads], trainable_variables)
+
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)
         m, v = self.momentums[index], self.velocities[index]
-        gradient = ops.cast(gradient, m.dtype)
-        self.assign_add(m, (gradient - m) * (1 - self.beta_1))
-        self.assign_add(v, (ops.square(gradient) - v) * (1 - self.beta_2))
-        rate, root = learning_rate, ops.sqrt(v)
+        # u = m / (1 - beta_1^t) / (sqrt(v) / sqrt(1 - beta_2^t) + epsilon)
+        rate, root = learning_rate, 1.0
         if self.bias_correction:
             step = ops.cast(self.iterations, "float32") + 1.0
             # 1 - beta^t without the digits that the subtraction would lose.
             rate = rate / -ops.expm1(step * math.log(self.beta_1))
-            root = root / ops.cast(
-                ops.sqrt(-ops.expm1(step * math.log(self.beta_2))), v.dtype
-            )
+            root = ops.sqrt(-ops.expm1(step * math.log(self.beta_2)))
+        gradient = ops.cast(gradient, m.dtype)
         rate = ops.cast(rate, m.dtype)
-        self.assign_sub(variable, rate * m / (root + self.epsilon))
+        if updates_in_place():
+            adam_in_place(self, gradient, variable, m, v, rate, root)
+            return
+        self.assign_add(m, (gradient - m) * (1 - self.beta_1))
+        self.assign_add(v, (ops.square(gradient) - v) * (1 - self.beta_2))
+        root = ops.sqrt(v) / ops.cast(root, v.dtype) + self.epsilon
+        self.assign_sub(variable, rate * m / root)
 
     def get_config(self):
         config = super().get_config()

@@ -1,5 +1,7 @@
 """`compile("auto")`: what the user leaves open comes from the recipe."""
 
+import warnings
+
 import keras
 
 from keras_bert._errors import invalid
@@ -148,24 +150,35 @@ class AutoCompile:
         """
         schedule = self._schedule
         if schedule is not None and schedule.total_steps is None:
-            optimizer = _inner(self.optimizer)
-            every = optimizer.gradient_accumulation_steps or 1
-            schedule.batches_per_step = every
-            # With a span and a later epoch, the old line goes on.
-            if initial_epoch == 0 or schedule.known_span is None:
-                steps = steps_per_epoch_of(
-                    x, batch_size, steps_per_epoch, validation_split
-                )
-                done = int(keras.ops.convert_to_numpy(optimizer.iterations))
-                before = initial_epoch * steps // every
-                schedule.set_span(
-                    done - before, max(1, epochs * steps // every)
-                )
-                if not schedule.is_tracked_by(optimizer):
-                    # The compiled step would keep the old numbers.
-                    self.train_function = None
+            steps = steps_per_epoch_of(
+                x, batch_size, steps_per_epoch, validation_split
+            )
+            self._lay_schedule(schedule, steps, epochs, initial_epoch)
         epoch_variable = getattr(x, "keras_bert_epoch", None)
         return [] if epoch_variable is None else [EpochSetter(epoch_variable)]
+
+    def _lay_schedule(self, schedule, steps, epochs, initial_epoch):
+        optimizer = _inner(self.optimizer)
+        every = optimizer.gradient_accumulation_steps or 1
+        schedule.batches_per_step = every
+        done = int(keras.ops.convert_to_numpy(optimizer.iterations))
+        if initial_epoch > 0 and schedule.known_span is not None:
+            # A later epoch goes on with the line that its run has begun.
+            start, total = schedule.known_span
+            if done + (epochs - initial_epoch) * steps // every > start + total:
+                warnings.warn(
+                    f"initial_epoch={initial_epoch} goes on with the learning "
+                    f"rate of a run of {total} steps, which ends before this "
+                    "fit does: the rate is 0 from there on. Fit with "
+                    "initial_epoch=0 for a new warm-up and decay.",
+                    stacklevel=4,
+                )
+            return
+        before = initial_epoch * steps // every
+        schedule.set_span(done - before, max(1, epochs * steps // every))
+        if not schedule.is_tracked_by(optimizer):
+            # The compiled step would keep the old numbers.
+            self.train_function = None
 
 
 def _is_auto(value):

@@ -1,0 +1,106 @@
+"""One line that tells how far a long run is and when it will end."""
+
+import sys
+import time
+
+import keras
+
+
+class Progress(keras.callbacks.Callback):
+    """Prints step, loss and an estimate of the end of a run.
+
+    On a terminal one line is written anew about four times a second;
+    elsewhere (a log file, CI) there is one line every `interval` seconds.
+    Use it with `fit(..., verbose=0)`.
+
+    The estimate leaves out the first step, which compiles.
+
+    Args:
+        total_steps: Int or None. The number of batches of the whole run; with
+            None it is taken from `fit`, if that knows it.
+        interval: Float. Seconds between lines where there is no terminal.
+        label: String at the start of the line.
+        stream: A text stream; None is the standard error.
+
+    Example:
+
+    ```python
+    model.fit(data, epochs=3, verbose=0, callbacks=[Progress()])
+    ```
+    """
+
+    def __init__(
+        self, total_steps=None, interval=10.0, label="step", stream=None
+    ):
+        super().__init__()
+        self.total_steps = total_steps
+        self.interval = interval
+        self.label = label
+        self.stream = stream
+
+    def on_train_begin(self, logs=None):
+        self._out = self.stream or sys.stderr
+        self._live = self._out.isatty()
+        self._done = 0
+        self._width = 0
+        self._begin = self._shown = time.monotonic()
+        self._after_first = None
+        self._total = self.total_steps
+        steps = self.params.get("steps")
+        if self._total is None and steps:
+            self._total = steps * self.params.get("epochs", 1)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._done += 1
+        now = time.monotonic()
+        if self._after_first is None:
+            self._after_first = now
+        if now - self._shown >= (0.25 if self._live else self.interval):
+            self._shown = now
+            self._write(self.line(logs, now), last=False)
+
+    def on_train_end(self, logs=None):
+        self._write(self.line(logs, time.monotonic()), last=True)
+
+    def line(self, logs, now):
+        """The text for the state at the moment `now`."""
+        total = f"/{self._total:,}" if self._total else ""
+        parts = [f"{self.label} {self._done:,}{total}"]
+        for name, value in (logs or {}).items():
+            if name == "loss" or name.endswith("accuracy"):
+                parts.append(f"{name} {float(value):.4f}")
+        if self._done > 1 and self._after_first is not None:
+            pace = (now - self._after_first) / (self._done - 1)
+            parts.append(f"{_duration(pace)}/step")
+            if self._total and self._total > self._done:
+                parts.append(
+                    f"{_duration(pace * (self._total - self._done))} left"
+                )
+        parts.append(f"{_duration(now - self._begin)} passed")
+        return ", ".join(parts)
+
+    def _write(self, text, last):
+        if self._live:
+            # Blanks wipe what a longer line has left.
+            padding = " " * max(0, self._width - len(text))
+            self._width = len(text)
+            self._out.write("\r" + text + padding + ("\n" if last else ""))
+        else:
+            self._out.write(text + "\n")
+        self._out.flush()
+
+
+def _duration(seconds):
+    """Seconds as a short text: 5ms, 2.5s, 3m20s, 4h05m, 2d03h."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f}ms"
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, seconds = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m{seconds:02d}s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours}h{minutes:02d}m"
+    days, hours = divmod(hours, 24)
+    return f"{days}d{hours:02d}h"
