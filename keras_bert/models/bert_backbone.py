@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_bert._backend import gather_rows
 from keras_bert._errors import invalid
+from keras_bert.export import Exportable
 from keras_bert.layers import _parts
 from keras_bert.layers.bert_embeddings import BertEmbeddings
 from keras_bert.layers.bert_encoder_block import BertEncoderBlock
@@ -59,7 +60,7 @@ class BackboneDetails(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("keras_bert")
-class BertBackbone(keras.Model):
+class BertBackbone(Exportable, keras.Model):
     """The BERT encoder: embeddings, encoder blocks, pooler.
 
     Args:

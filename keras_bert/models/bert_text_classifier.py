@@ -6,6 +6,9 @@ from keras import ops
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
+from keras_bert.export import classification_outputs
+from keras_bert.export import text_pair_function
+from keras_bert.models import _texts
 from keras_bert.models.bert_task import BertTask
 from keras_bert.models.bert_text_classifier_preprocessor import (
     BertTextClassifierPreprocessor,
@@ -91,12 +94,32 @@ class BertTextClassifier(BertTask):
             self.logits.build((None, self.backbone.hidden_dim))
 
     def call(self, inputs, training=None):
+        return self.activation(self._raw_outputs(inputs, training))
+
+    def _raw_outputs(self, inputs, training=None):
         pooled = self.backbone(inputs, training=training)["pooled_output"]
         pooled = self.logits_dropout(pooled, training=training)
         outputs = ops.cast(self.logits(pooled), "float32")
         if self.num_classes == 1:
             outputs = ops.squeeze(outputs, -1)
-        return self.activation(outputs)
+        return outputs
+
+    @property
+    def _output_name(self):
+        linear = self.activation is keras.activations.linear
+        return "logits" if linear else "probabilities"
+
+    def _serving_function(self):
+        if self.preprocessor is None:
+            return None
+        return text_pair_function(self.preprocessor, self._serving_outputs)
+
+    def _serving_outputs(self, rows):
+        raw = self._raw_outputs(_texts.trim(rows), training=False)
+        if self.num_classes == 1:
+            # Regression has one value and no label.
+            return {self._output_name: self.activation(raw)}
+        return classification_outputs(raw, self.activation, self.labels)
 
     def auto_loss(self):
         if self.num_classes == 1:
