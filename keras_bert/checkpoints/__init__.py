@@ -11,22 +11,25 @@ The interface for the packages after this one:
                             task model T (num_classes, labels, dropout; or
                             pooling_mode, normalize); {} when it has none
         .task_config        the same for the source's own task
-        .preprocessor_config    {"sequence_length": ...} or None
+        .preprocessor_arguments(T)  the same for T's preprocessor
         .tokenizer_arguments    keyword arguments of BertTokenizer
                             (vocabulary, lowercase, strip_accents) or None
         .vocabulary, .tokenizer_config
         .names(), .shape(n), .dtype(n), .read(n), .foreign_names(n), .unused
 
     report = load_weights(model, checkpoint, strict=True);  report.show()
-    write(model, DIR, format, tokenizer=None, task=None, labels=None,
-          task_config=None, preprocessor_config=None)
-    convert(SOURCE, DIR, format)
+    write(model, DIR, format, preprocessor=None, ...)   the rest comes from
+                            the model's and the preprocessor's get_config;
+        returns a WriteReport (written, dropped, notes); .show() warns
+    convert(SOURCE, DIR, format)                    the same, read back
 
 No model class is named here: a model is its variables, found by path.
 """
 
-from keras_bert.checkpoints.checkpoint import Checkpoint
-from keras_bert.checkpoints.load import load_weights
-from keras_bert.checkpoints.report import LoadReport
-from keras_bert.checkpoints.source import open_source
-from keras_bert.checkpoints.write import write
+from keras_bert.checkpoints.checkpoint import Checkpoint as Checkpoint
+from keras_bert.checkpoints.convert import convert as convert
+from keras_bert.checkpoints.load import load_weights as load_weights
+from keras_bert.checkpoints.report import LoadReport as LoadReport
+from keras_bert.checkpoints.source import open_source as open_source
+from keras_bert.checkpoints.write import WriteReport as WriteReport
+from keras_bert.checkpoints.write import write as write

@@ -130,6 +130,17 @@ class Checkpoint:
         return self._tokenizer.arguments if self._tokenizer else None
 
     @property
+    def tokenizer_files(self):
+        """The `TokenizerFiles`, or None when they are not BERT's."""
+        return None if self.tokenizer_problems else self._tokenizer
+
+    @property
+    def tokenizer_problems(self):
+        """Sentences on a tokenizer that is not BERT's; usually none."""
+        problem = self._tokenizer and self._tokenizer.problem
+        return [problem] if problem else []
+
+    @property
     def task_config(self):
         return self.task_arguments(self.task)
 
@@ -155,6 +166,14 @@ class Checkpoint:
         elif self.format != "keras_bert":
             arguments = {}
         return arguments
+
+    def preprocessor_arguments(self, task):
+        """Arguments of that task model's preprocessor, or {}."""
+        if task == self.task or (
+            task == "BertTextEmbedder" and self._embedder_config
+        ):
+            return dict(self.preprocessor_config or {})
+        return {}
 
     def fits(self, task):
         """Whether the heads in the source are those of that task model.

@@ -7,6 +7,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import ml_dtypes
+import numpy as np
+
 
 def read_json(path):
     """A JSON object; a damaged file is an error that names it."""
@@ -32,9 +35,17 @@ def write_vocabulary(path, vocabulary):
     )
 
 
+def numpy_dtype(name):
+    """The numpy type of a Keras dtype name; numpy alone has no bfloat16."""
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
 @contextlib.contextmanager
-def atomic_folder(directory):
+def atomic_folder(directory, stale=()):
     """A temporary folder whose files move to `directory` on success.
+
+    `stale` names files of an older checkpoint there that must not stay
+    beside the new one.
 
     It lies beside the target, so that moving is a rename. A new target
     appears whole or not at all; into an existing folder the files move one
@@ -52,6 +63,9 @@ def atomic_folder(directory):
         if not directory.exists():
             os.rename(temporary, directory)
             return
+        for name in stale:
+            if not (temporary / name).exists():
+                (directory / name).unlink(missing_ok=True)
         for path in sorted(temporary.iterdir(), key=_config_last):
             target = directory / path.name
             if target.is_dir():

@@ -94,7 +94,7 @@ def _table(ours, google, keras_hub, model_garden):
 
 
 def _output(part, ours, google, huggingface, keras_hub, model_garden):
-    """The two rules of an output layer, which the 2018 code stores [out, in]."""
+    """The two rules of an output layer; the 2018 code stores [out, in]."""
     return [
         Rule(
             part,

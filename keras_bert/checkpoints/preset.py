@@ -11,7 +11,6 @@ It holds no code and no pickle, and needs no Keras to read.
 from importlib import metadata
 from pathlib import Path
 
-from keras_bert.checkpoints import names
 from keras_bert.checkpoints import tokenizer_files
 from keras_bert.checkpoints.checkpoint import Checkpoint
 from keras_bert.checkpoints.files import read_json
@@ -104,7 +103,7 @@ def write_preset(folder, parts):
     )
 
 
-def dropped(parts):
+def without_place(parts):
     """Names that our own folder cannot hold: none."""
     return []
 
@@ -114,7 +113,3 @@ def library_version():
         return metadata.version("keras3-bert")
     except metadata.PackageNotFoundError:
         return "unknown"
-
-
-def is_own_name(name):
-    return names.part_of(name) is None

@@ -32,7 +32,7 @@ class SafetensorsStore:
         self._where = {}
         for path in files:
             with _open(path) as file:
-                for name in file.keys():
+                for name in list(file.keys()):  # noqa: SIM118
                     part = file.get_slice(name)
                     dtype = part.get_dtype()
                     if dtype not in _DTYPES:

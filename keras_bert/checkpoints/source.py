@@ -161,8 +161,8 @@ def _open_name(path, source):
 
 
 def _check_vocabulary(checkpoint, strict):
-    tokenizer = checkpoint._tokenizer
-    if tokenizer is None or tokenizer.problem or WORDS not in checkpoint:
+    tokenizer = checkpoint.tokenizer_files
+    if tokenizer is None or WORDS not in checkpoint:
         return
     rows = checkpoint.shape(WORDS)[0]
     if len(tokenizer) == rows:

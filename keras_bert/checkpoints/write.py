@@ -4,19 +4,25 @@ Arrays move one at a time and keep their type. What is written is a folder
 beside the target, which takes the target's name only when it is complete.
 """
 
+import dataclasses
 import importlib
+import os
+import tempfile
+import zipfile
 from pathlib import Path
 
 import keras
-import ml_dtypes
 import numpy as np
 
 from keras_bert._errors import invalid
+from keras_bert.checkpoints import config as configs
 from keras_bert.checkpoints import load
 from keras_bert.checkpoints import names
 from keras_bert.checkpoints import tensors
 from keras_bert.checkpoints import tokenizer_files
 from keras_bert.checkpoints.files import atomic_folder
+from keras_bert.checkpoints.files import numpy_dtype
+from keras_bert.checkpoints.report import LOGGER
 from keras_bert.checkpoints.source import _formats
 
 FORMATS = ("keras_bert", "huggingface", "google", "keras_hub")
@@ -93,13 +99,6 @@ class Parts:
                 ),
             )
 
-    def without_place(self, format):
-        """Our names of what `format` cannot hold."""
-        if format == "keras_bert":
-            return []
-        placed = {entry.name for entry, *_ in self.foreign(format)}
-        return [name for name in self._arrays if name not in placed]
-
 
 def of_checkpoint(checkpoint):
     """`Parts` of an open checkpoint: nothing is read yet."""
@@ -114,23 +113,15 @@ def of_checkpoint(checkpoint):
             )
             for name in checkpoint.names()
         },
-        tokenizer=checkpoint._tokenizer,
+        tokenizer=checkpoint.tokenizer_files,
         task=checkpoint.task,
         task_config=checkpoint.task_config,
         preprocessor_config=checkpoint.preprocessor_config,
     )
 
 
-def of_model(
-    model,
-    tokenizer=None,
-    task=None,
-    task_config=None,
-    preprocessor_config=None,
-):
+def of_model(model, tokenizer, task, task_config, preprocessor_config):
     """`Parts` of a backbone or task model."""
-    task = task or load.task_of(model)
-    backbone = getattr(model, "backbone", model)
     heads = load.TASK_PARTS.get(task, ())
     arrays = {}
     for name, variable in load.model_variables(model).items():
@@ -140,15 +131,11 @@ def of_model(
         arrays[name] = (
             part,
             variable.shape,
-            _numpy_dtype(variable.dtype),
+            numpy_dtype(variable.dtype),
             lambda variable=variable: _to_numpy(variable),
         )
-    if tokenizer is None:
-        tokenizer = getattr(
-            getattr(model, "preprocessor", None), "tokenizer", None
-        )
     return Parts(
-        backbone_config(backbone),
+        plain_config(getattr(model, "backbone", model)),
         arrays,
         tokenizer=tokenizer_files.of_tokenizer(tokenizer),
         task=task,
@@ -157,10 +144,10 @@ def of_model(
     )
 
 
-def backbone_config(backbone):
-    """The arguments that describe the architecture, without Keras' own."""
-    config = backbone.get_config()
-    for key in ("name", "trainable", "dtype"):
+def plain_config(thing, without=()):
+    """An object's arguments, without Keras' own and without objects."""
+    config = thing.get_config()
+    for key in ("name", "trainable", "dtype", *without):
         config.pop(key, None)
     return config
 
@@ -169,6 +156,7 @@ def write(
     model,
     directory,
     format="keras_bert",
+    preprocessor=None,
     tokenizer=None,
     task=None,
     labels=None,
@@ -182,28 +170,59 @@ def write(
         directory: a path. For "google" a path that ends in .zip gives an
             archive.
         format: "keras_bert", "huggingface", "google" or "keras_hub".
-        tokenizer: a `BertTokenizer`; None takes the model's own.
+        preprocessor: the model's preprocessor; None takes the model's own.
+        tokenizer: a `BertTokenizer`; None takes the preprocessor's.
         task: name of the task model; None takes it from the class.
-        labels: list of names; None takes them from `task_config` or the
-            model.
+        labels: list of names; None takes the model's own.
         task_config: dict of the task model's arguments besides `backbone`
-            and `preprocessor` (plain values).
+            and `preprocessor`; None takes them from its `get_config`.
         preprocessor_config: dict of the preprocessor's arguments besides
-            the tokenizer.
+            the tokenizer; None takes them from its `get_config`.
 
-    Returns the list of our names that the format has no place for.
+    Returns a `WriteReport`: what the format has no place for.
     """
-    task_config = dict(task_config or {})
-    if labels is None:
-        labels = getattr(model, "labels", None)
+    task = task or load.task_of(model)
+    if preprocessor is None:
+        preprocessor = getattr(model, "preprocessor", None)
+    if tokenizer is None:
+        tokenizer = getattr(preprocessor, "tokenizer", None)
+    if preprocessor_config is None and preprocessor is not None:
+        preprocessor_config = plain_config(preprocessor, ["tokenizer"])
+    if task_config is None and hasattr(model, "backbone"):
+        task_config = plain_config(model, ["backbone", "preprocessor"])
     if labels is not None:
-        task_config.setdefault("labels", list(labels))
-    if "dropout" not in task_config and hasattr(model, "backbone"):
-        rate = getattr(model, "dropout", None)
-        if isinstance(rate, (int, float)):
-            task_config["dropout"] = rate
+        task_config = {**(task_config or {}), "labels": list(labels)}
     parts = of_model(model, tokenizer, task, task_config, preprocessor_config)
     return write_parts(parts, directory, format)
+
+
+@dataclasses.dataclass
+class WriteReport:
+    """What a format could not hold.
+
+    Args:
+        directory: what was written; `format`: in which format.
+        written: our names of the variables that were written.
+        dropped: our names of variables that the format has no place for.
+        notes: sentences on what the format's own code computes differently.
+    """
+
+    directory: str
+    format: str
+    written: list
+    dropped: list
+    notes: list
+
+    def show(self):
+        """Logs a warning when something was lost."""
+        lost = [f"no place for {name}" for name in self.dropped] + self.notes
+        if lost:
+            LOGGER.warning(
+                "Wrote %s (%s):\n  %s",
+                self.directory,
+                self.format,
+                "\n  ".join(lost),
+            )
 
 
 def write_parts(parts, directory, format, check=None):
@@ -211,14 +230,64 @@ def write_parts(parts, directory, format, check=None):
     if format not in FORMATS:
         raise invalid("format", f"one of {', '.join(FORMATS)}", format)
     directory = Path(directory).expanduser()
+    report = WriteReport(
+        str(directory), format, *placed(parts, format), _notes(parts, format)
+    )
+    write_format = _writer(format)
+    if directory.suffix == ".zip":
+        _write_zip(parts, directory, format, check)
+        return report
     _check_target(directory, format)
-    module, function = _WRITERS[format]
-    writer = getattr(importlib.import_module(module), function)
-    with atomic_folder(directory) as folder:
-        writer(folder, parts)
+    stale = ("vocab.txt", "tokenizer_config.json")
+    with atomic_folder(directory, stale) as folder:
+        write_format(folder, parts)
         if check is not None:
             check(folder)
-    return parts.without_place(format)
+    return report
+
+
+def _writer(format):
+    module, function = _WRITERS[format]
+    return getattr(importlib.import_module(module), function)
+
+
+def placed(parts, format):
+    """Our names that `format` has a place for, and those it has not."""
+    module = importlib.import_module(_WRITERS[format][0])
+    dropped = list(module.without_place(parts))
+    if format != "keras_bert":
+        known = {entry.name for entry, *_ in parts.foreign(format)}
+        dropped += [name for name in parts.names() if name not in known]
+    return [name for name in parts.names() if name not in dropped], dropped
+
+
+def _notes(parts, format):
+    if format == "google":
+        return configs.google_notes(parts.backbone_config)
+    if format == "keras_hub":
+        return importlib.import_module(_WRITERS[format][0]).notes(parts)
+    return []
+
+
+def _write_zip(parts, path, format, check):
+    """The released form: an archive of one folder."""
+    if format != "google":
+        raise invalid("directory", 'a folder (.zip is for "google")', path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(
+        prefix=f".{path.name}.", dir=path.parent
+    ) as temporary:
+        folder = Path(temporary) / path.stem
+        folder.mkdir()
+        _writer(format)(folder, parts)
+        if check is not None:
+            check(folder)
+        archive = Path(temporary) / path.name
+        # Stored: weights do not get smaller by compression.
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as file:
+            for part in sorted(folder.iterdir()):
+                file.write(part, f"{path.stem}/{part.name}")
+        os.replace(archive, path)
 
 
 def _check_target(directory, format):
@@ -235,11 +304,7 @@ def _check_target(directory, format):
             )
 
 
-def _numpy_dtype(name):
-    return ml_dtypes.bfloat16 if name == "bfloat16" else name
-
-
 def _to_numpy(variable):
     # Under torch a bfloat16 variable comes as float32: back, exactly.
     array = keras.ops.convert_to_numpy(variable)
-    return array.astype(_numpy_dtype(variable.dtype), copy=False)
+    return array.astype(numpy_dtype(variable.dtype), copy=False)
