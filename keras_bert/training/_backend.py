@@ -28,6 +28,23 @@ def sum_over_replicas(x):
     return x
 
 
+def whole_gradients(gradients, global_clipnorm):
+    """Gradients as the optimizer of Keras has to get them.
+
+    On one device they are only made dense. Under tf.distribute each replica
+    holds a part of the sum, and Keras would clip the parts. Here they are
+    summed, clipped, and divided into equal parts, which Keras sums again.
+    """
+    gradients = [dense_gradient(g) for g in gradients]
+    replicas = sum_over_replicas(1.0)
+    if not global_clipnorm or isinstance(replicas, float):
+        return gradients
+    tf = tensorflow()
+    gradients = [None if g is None else sum_over_replicas(g) for g in gradients]
+    gradients, _ = tf.clip_by_global_norm(gradients, global_clipnorm)
+    return [None if g is None else g / replicas for g in gradients]
+
+
 def updates_in_place():
     """Whether `adam_in_place` is the faster way."""
     return keras.config.backend() == "torch"

@@ -6,8 +6,8 @@ import keras
 from keras import ops
 
 from keras_bert.training._backend import adam_in_place
-from keras_bert.training._backend import dense_gradient
 from keras_bert.training._backend import updates_in_place
+from keras_bert.training._backend import whole_gradients
 from keras_bert.training.warmup_decay import WarmupDecay
 
 
@@ -136,7 +136,8 @@ class AdamW(keras.optimizers.Optimizer):
         )
 
     def apply(self, grads, trainable_variables=None):
-        super().apply([dense_gradient(g) for g in grads], trainable_variables)
+        grads = whole_gradients(grads, self.global_clipnorm)
+        super().apply(grads, trainable_variables)
 
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)

@@ -20,25 +20,25 @@ class AutoCompile:
 
     A subclass may set or override:
 
-        recipe: "fine_tuning" or "pretraining".
-        auto_loss(): the loss for `loss="auto"`.
-        auto_metrics(): metrics that count every example alike.
-        auto_weighted_metrics(): metrics that take sample weights.
+        _recipe: "fine_tuning" or "pretraining".
+        _auto_loss(): the loss for `loss="auto"`.
+        _auto_metrics(): metrics that count every example alike.
+        _auto_weighted_metrics(): metrics that take sample weights.
 
     Loss and metrics are made by the model itself, so a reloaded model makes
     them anew. The optimizer is stored with its state.
     """
 
-    recipe = "fine_tuning"
+    _recipe = "fine_tuning"
     _compiled_with = ()
 
-    def auto_loss(self):
+    def _auto_loss(self):
         return None
 
-    def auto_metrics(self):
+    def _auto_metrics(self):
         return None
 
-    def auto_weighted_metrics(self):
+    def _auto_weighted_metrics(self):
         return None
 
     def compile(
@@ -71,7 +71,7 @@ class AutoCompile:
         auto = []
         if _is_auto(optimizer):
             auto.append("optimizer")
-            optimizer = recipe_optimizer(self.recipe, learning_rate)
+            optimizer = recipe_optimizer(self._recipe, learning_rate)
         elif learning_rate is not None:
             raise invalid(
                 "learning_rate",
@@ -80,15 +80,15 @@ class AutoCompile:
             )
         if _is_auto(loss):
             auto.append("loss")
-            loss = self.auto_loss()
+            loss = self._auto_loss()
         if _is_auto(weighted_metrics):
             auto.append("weighted_metrics")
             weighted_metrics = None
             if _is_auto(metrics):
-                weighted_metrics = self.auto_weighted_metrics()
+                weighted_metrics = self._auto_weighted_metrics()
         if _is_auto(metrics):
             auto.append("metrics")
-            metrics = self.auto_metrics()
+            metrics = self._auto_metrics()
         super().compile(
             optimizer=optimizer,
             loss=loss,

@@ -49,12 +49,22 @@ class Progress(keras.callbacks.Callback):
         steps = self.params.get("steps")
         if self._total is None and steps:
             self._total = steps * self.params.get("epochs", 1)
+        self._first_epoch = None
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._before = self._done
+        if self._first_epoch is None:
+            self._first_epoch = epoch
+            if self.total_steps is None and self._total:
+                # A run that goes on has only the later epochs before it.
+                self._total -= epoch * self.params["steps"]
 
     def on_train_batch_end(self, batch, logs=None):
-        self._done += 1
+        # With steps_per_execution, the last of several batches.
+        self._done = self._before + batch + 1
         now = time.monotonic()
         if self._after_first is None:
-            self._after_first = now
+            self._after_first, self._first = now, self._done
         if now - self._shown >= (0.25 if self._live else self.interval):
             self._shown = now
             self._write(self.line(logs, now), last=False)
@@ -69,8 +79,8 @@ class Progress(keras.callbacks.Callback):
         for name, value in (logs or {}).items():
             if name == "loss" or name.endswith("accuracy"):
                 parts.append(f"{name} {float(value):.4f}")
-        if self._done > 1 and self._after_first is not None:
-            pace = (now - self._after_first) / (self._done - 1)
+        if self._after_first is not None and self._done > self._first:
+            pace = (now - self._after_first) / (self._done - self._first)
             parts.append(f"{_duration(pace)}/step")
             if self._total and self._total > self._done:
                 parts.append(

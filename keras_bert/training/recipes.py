@@ -34,6 +34,12 @@ def recipe_optimizer(kind, learning_rate=None, **adamw_arguments):
     if learning_rate is None:
         learning_rate = recipe["peak"]
     if not callable(learning_rate):
+        if not learning_rate > 0:
+            raise invalid(
+                "learning_rate",
+                "a number above 0, or a schedule",
+                learning_rate,
+            )
         learning_rate = WarmupDecay(learning_rate, recipe["warmup"])
     return AdamW(learning_rate, **adamw_arguments)
 
