@@ -23,11 +23,14 @@ The interface for the packages after this one:
         returns a WriteReport (written, dropped, notes); .show() warns
     convert(SOURCE, DIR, format)                    the same, read back
 
+    describe(SOURCE)        plain values for `keras-bert info`
+
 No model class is named here: a model is its variables, found by path.
 """
 
 from keras_bert.checkpoints.checkpoint import Checkpoint as Checkpoint
 from keras_bert.checkpoints.convert import convert as convert
+from keras_bert.checkpoints.describe import describe as describe
 from keras_bert.checkpoints.load import load_weights as load_weights
 from keras_bert.checkpoints.report import LoadReport as LoadReport
 from keras_bert.checkpoints.source import open_source as open_source

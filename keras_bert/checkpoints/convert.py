@@ -1,7 +1,6 @@
 """From one format to another, verified by reading back."""
 
-from keras_bert.checkpoints.names import BACKBONE_PARTS
-from keras_bert.checkpoints.names import entries
+from keras_bert.checkpoints import shapes
 from keras_bert.checkpoints.source import open_source
 from keras_bert.checkpoints.write import of_checkpoint
 from keras_bert.checkpoints.write import placed
@@ -56,30 +55,9 @@ def convert(source, directory, format="keras_bert"):
 
 def _require_backbone(checkpoint):
     """A backbone with holes is no model in any format."""
-    missing = missing_names(checkpoint)
-    if missing:
-        raise ValueError(
-            f"{checkpoint.path} lacks {len(missing)} variables of the "
-            f"backbone: {', '.join(missing[:5])}"
-            + (
-                f". Names that were not understood: {checkpoint.unused[:3]}"
-                if checkpoint.unused
-                else ""
-            )
-        )
-
-
-def missing_names(checkpoint):
-    """Our names of backbone variables that the source should hold."""
-    return [
-        entry.name
-        for entry in entries(
-            "huggingface", checkpoint.backbone_config["num_layers"]
-        )
-        if entry.part in BACKBONE_PARTS
-        and (entry.part != "pooler" or checkpoint.backbone_config["pooler"])
-        and entry.name not in checkpoint
-    ]
+    found = shapes.problems(checkpoint)
+    if found:
+        raise ValueError(f"{checkpoint.path}: {'; '.join(found[:5])}")
 
 
 def verify(parts, folder, format):
