@@ -50,14 +50,14 @@ def _rows(preprocessor, text, pair):
     """Rows of one segment where the pair is empty, else of two."""
     tf = tensorflow()
     alone = tf.equal(pair, "")
-
-    def single():
-        return preprocessor(text)
+    # Both branches call the one function, so it is in the graph once.
+    one_text = tf.function(lambda text: preprocessor(text))
 
     def mixed():
-        one, two = single(), preprocessor((text, pair))
+        one, two = one_text(text), preprocessor((text, pair))
         return {
-            name: tf.where(alone[:, None], one[name], two[name]) for name in one
+            name: tf.where(alone[:, None], one[name], two[name])
+            for name in one
         }
 
-    return tf.cond(tf.reduce_all(alone), single, mixed)
+    return tf.cond(tf.reduce_all(alone), lambda: one_text(text), mixed)
