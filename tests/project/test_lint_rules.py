@@ -35,8 +35,7 @@ BACKEND_MODULES = {
     "keras_bert/_backend.py": "the place for branches",
     "keras_bert/_tensorflow.py": "hides GPUs from an unused TensorFlow",
     "keras_bert/export/saved_model.py": "only TensorFlow writes the format",
-    "keras_bert/training/_cross_entropy.py": "tf.distribute sums replicas",
-    "keras_bert/training/adamw.py": "in-place update of torch tensors",
+    "keras_bert/training/_backend.py": "sums of replicas, torch in place",
 }
 
 
