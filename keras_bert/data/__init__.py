@@ -16,6 +16,7 @@ from keras_bert.data.python_docs import (
 from keras_bert.data.python_docs import (
     python_documentation as python_documentation,
 )
+from keras_bert.data.segment_joiner import SegmentJoiner as SegmentJoiner
 from keras_bert.data.sentences import split_sentences as split_sentences
 from keras_bert.data.unigram import dataset_level as dataset_level
 from keras_bert.data.unigram import unigram_level as unigram_level

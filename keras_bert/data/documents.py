@@ -11,9 +11,10 @@ apart by the first 256 kB of each file:
 `wikitext`  A line ` = Title = ` starts a document, ` = = Section = = ` is
             dropped, blank lines mean nothing, each line is split.
 `prose`     Hard-wrapped text, like a plain-text book: lines of about equal
-            length, most of which end inside a sentence. The lines of a
-            paragraph are joined and split; a blank line ends the paragraph,
-            two or more blank lines end the document (a chapter).
+            length (30 to 120 characters), most of which end inside a
+            sentence, with punctuation. The lines of a paragraph are joined
+            and split; a blank line ends the paragraph, two or more blank
+            lines end the document (a chapter).
 """
 
 import glob
@@ -30,12 +31,17 @@ _HEAD_BYTES = 256 * 1024
 # read into memory whole.
 _MAX_LINE_BYTES = 64 * 1024 * 1024
 
+# Columns at which plain text is wrapped; a Chinese character is one.
+_NARROWEST = 30
+_WIDEST = 120
+
 _TITLE = re.compile(r" ?= [^=].* = ?$")
 _HEADING = re.compile(r" ?(= )+[^=].*( =)+ ?$")
 _ENDS_SENTENCE = re.compile(
     "[.!?\u2026:;\u3002\uff01\uff1f\uff1a\uff1b][\"'\u2019\u201d\u00bb)\\]\u300d"
     "\u300f\uff09\u3011]*$"
 )
+_MARK = re.compile("[.!?](?!\\w)|[\u3002\uff01\uff1f]")
 
 
 def find_files(files):
@@ -163,10 +169,13 @@ def guess_format(lines):
         width = widths[int(0.95 * (len(widths) - 1))]
         even = sum(len(text) >= 0.75 * width for text in inner)
         unfinished = sum(not _ENDS_SENTENCE.search(text) for text in inner)
+        marks = sum(bool(_MARK.search(text)) for text in texts)
         if (
-            width <= 120
+            _NARROWEST <= width <= _WIDEST
             and even >= 0.6 * len(inner)
             and unfinished >= 0.6 * len(inner)
+            # Without punctuation joined lines could not be split again.
+            and marks >= 0.1 * len(inner)
         ):
             return "prose"
     texts = [text for text in texts if text]

@@ -1,0 +1,41 @@
+"""Small tokenizers and corpora for the tests of the data package."""
+
+import numpy as np
+import pytest
+
+from keras_bert.data import Corpus
+from keras_bert.tokenizers import BertTokenizer
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    """Ids 0-4 are special, 5-24 are w0 ... w19, then ".", "中", "文"."""
+    words = [f"w{i}" for i in range(20)]
+    return BertTokenizer([*SPECIAL, *words, ".", "中", "文"], lowercase=True)
+
+
+@pytest.fixture(scope="session")
+def uncased(shared):
+    path = shared / "vocab" / "bert-base-uncased-vocab.txt"
+    return BertTokenizer(str(path), lowercase=True)
+
+
+@pytest.fixture(scope="session")
+def corpus_of():
+    """Makes a corpus from the lengths of each document's sentences.
+
+    Token number i of the corpus has the id 5 + i, so every token says where
+    it stands.
+    """
+
+    def make(*documents):
+        lengths = [length for document in documents for length in document]
+        return Corpus(
+            5 + np.arange(sum(lengths), dtype=np.uint32),
+            np.cumsum([0, *lengths]),
+            np.cumsum([0, *map(len, documents)]),
+        )
+
+    return make
