@@ -131,6 +131,17 @@ def disturbed(rows):
     return {**rows, "token_ids": tokens, "segment_ids": segments}
 
 
+@pytest.fixture
+def make_classifier():
+    return tiny_classifier
+
+
+@pytest.fixture(scope="session")
+def fresh():
+    """A model that was never called nor exported."""
+    return tiny_classifier()
+
+
 def _requests():
     requests = {}
     for index, text in enumerate(TEXTS):
