@@ -31,8 +31,7 @@ def tokenizer_from(vocab, cased, uncased):
     if not settings.is_file():
         raise invalid(
             "--vocab",
-            "a tokenizer_config.json beside the file, or --cased or "
-            "--uncased",
+            "a tokenizer_config.json beside the file, or --cased or --uncased",
             vocab,
         )
     settings = json.loads(settings.read_text())

@@ -269,9 +269,7 @@ class _Demo:
         held_out = pretraining["held_out"]
         rows = [
             evaluate.ACCURACY_HEADER,
-            evaluate.accuracy_row(
-                "masked words", held_out["masked_accuracy"]
-            ),
+            evaluate.accuracy_row("masked words", held_out["masked_accuracy"]),
         ]
         if "next_sentence_accuracy" in held_out:
             rows.append(

@@ -147,9 +147,7 @@ def accuracy(value, examples, chance):
     centre = (value + z * z / (2 * examples)) / (1 + z * z / examples)
     half = (
         z
-        * math.sqrt(
-            value * (1 - value) / examples + z * z / (4 * examples**2)
-        )
+        * math.sqrt(value * (1 - value) / examples + z * z / (4 * examples**2))
         / (1 + z * z / examples)
     )
     low, high = centre - half, centre + half

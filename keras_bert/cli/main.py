@@ -13,7 +13,6 @@ import sys
 import traceback
 
 VERBS = (
-    "vocab",
     "pretrain",
     "finetune",
     "evaluate",

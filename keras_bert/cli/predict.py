@@ -31,9 +31,7 @@ def run(args):
         raise invalid("-o", "a .tsv, .csv or .jsonl file", args.output)
     model = load(args.model)
     if not hasattr(model, "classify"):
-        raise invalid(
-            "--model", "a fine-tuned text classifier", args.model
-        )
+        raise invalid("--model", "a fine-tuned text classifier", args.model)
     rows = text.read(args.data, args.text, args.text_pair)
     predictions = model.classify(rows["x"], batch_size=args.batch_size)
     with _common.new_file(path) as staging:

@@ -1,7 +1,9 @@
 """`keras-bert pretrain`: text files to a pretrained encoder."""
 
+import itertools
 import json
 import math
+import statistics
 import time
 import warnings
 
@@ -170,6 +172,8 @@ def _tokenizer(args):
 
 def _steps_for(minutes, backbone, dataset, with_pairs):
     """How many steps fit in the time, tried on a copy of the model."""
+    import keras
+
     from keras_bert.models import BertBackbone
     from keras_bert.models import BertPretrainer
 
@@ -177,13 +181,15 @@ def _steps_for(minutes, backbone, dataset, with_pairs):
         BertBackbone.from_config(backbone.get_config()),
         next_sentence=with_pairs,
     )
-    from keras_bert.training import StepTimer
-
-    timer = StepTimer()
+    ends = []
+    timer = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: ends.append(time.monotonic())
+    )
     available = min(_TRIAL_STEPS, int(dataset.cardinality()))
     copy.fit(dataset.take(available), verbose=0, callbacks=[timer])
-    dataset.keras_bert_epoch.value = 0
-    return max(1, round(minutes * 60 / timer.seconds_per_step))
+    # The first step compiles; with a single one there is nothing better.
+    paces = [b - a for a, b in itertools.pairwise(ends)] or [1.0]
+    return max(1, round(minutes * 60 / statistics.median(paces)))
 
 
 def _fit(pretrainer, dataset, steps, log):

@@ -38,9 +38,7 @@ def text_array(texts, argument="x"):
     texts = list(texts)
     for index, text in enumerate(texts):
         if not isinstance(text, str | bytes):
-            raise invalid(
-                argument, f"strings (see position {index})", text
-            )
+            raise invalid(argument, f"strings (see position {index})", text)
     # tf.constant refuses lone surrogates with a message about codecs; the
     # original drops what is not Unicode text, so do we.
     return np.array(
@@ -101,9 +99,7 @@ def text_dataset(arrays, y, sample_weight, batch_size, shuffle, prepare):
     tf = tensorflow()
     count = len(arrays[0])
     x = arrays[0] if len(arrays) == 1 else arrays
-    elements = tuple(
-        part for part in (x, y, sample_weight) if part is not None
-    )
+    elements = tuple(part for part in (x, y, sample_weight) if part is not None)
     if y is None and sample_weight is not None:
         raise invalid("sample_weight", "None when `y` is None", sample_weight)
     dataset = tf.data.Dataset.from_tensor_slices(elements)

@@ -47,7 +47,7 @@ class BertMaskedLM(BertTask):
     """
 
     preprocessor_class = BertMaskedLMPreprocessor
-    recipe = "pretraining"
+    _recipe = "pretraining"
 
     def __init__(self, backbone, preprocessor=None, **kwargs):
         super().__init__(backbone, preprocessor, **kwargs)
@@ -79,10 +79,10 @@ class BertMaskedLM(BertTask):
         sequence = self.backbone(rows, training=training)["sequence_output"]
         return self.mlm_head(sequence, inputs["mask_positions"])
 
-    def auto_loss(self):
+    def _auto_loss(self):
         return MaskedLMLoss()
 
-    def auto_weighted_metrics(self):
+    def _auto_weighted_metrics(self):
         return [
             metrics.MaskedAccuracy(name="accuracy"),
             metrics.Perplexity(name="perplexity"),

@@ -54,7 +54,7 @@ class BertPretrainer(BertTask):
     """
 
     preprocessor_class = BertPretrainerPreprocessor
-    recipe = "pretraining"
+    _recipe = "pretraining"
 
     def __init__(
         self, backbone, preprocessor=None, next_sentence=None, **kwargs
@@ -108,7 +108,7 @@ class BertPretrainer(BertTask):
             "next_sentence": ops.cast(logits, "float32"),
         }
 
-    def auto_loss(self):
+    def _auto_loss(self):
         if not self.next_sentence:
             return MaskedLMLoss()
         return {
@@ -116,7 +116,7 @@ class BertPretrainer(BertTask):
             "next_sentence": NextSentenceLoss(),
         }
 
-    def auto_weighted_metrics(self):
+    def _auto_weighted_metrics(self):
         masked = [
             metrics.MaskedAccuracy(name="accuracy"),
             metrics.Perplexity(name="perplexity"),

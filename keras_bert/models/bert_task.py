@@ -2,20 +2,23 @@
 
 import contextlib
 import re
+import warnings
 
 import keras
 import numpy as np
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
+from keras_bert.export import Exportable
 from keras_bert.layers.id_checks import check_ids
 from keras_bert.models import _texts
-from keras_bert.models._batches import mapped_generator
 from keras_bert.models._batches import MappedPyDataset
+from keras_bert.models._batches import mapped_generator
+from keras_bert.models._preset import TaskPreset
 from keras_bert.training import AutoCompile
 
 
-class BertTask(AutoCompile, keras.Model):
+class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
     """Base of the task models: a backbone, a head, and a preprocessor.
 
     `fit`, `evaluate`, `predict` and their `*_on_batch` forms accept raw
@@ -253,14 +256,15 @@ class BertTask(AutoCompile, keras.Model):
             epochs=epochs,
             initial_epoch=initial_epoch,
         )
-        with argument_errors():
+        with argument_errors(), unused_pooler():
             return super().fit(
                 **data,
                 epochs=epochs,
                 verbose=verbose,
                 callbacks=_joined(ours, callbacks),
                 validation_data=validation_data,
-                shuffle=shuffle,
+                # Keras warns that it cannot shuffle a tf.data dataset.
+                shuffle=shuffle and not _texts.is_dataset(data["x"]),
                 class_weight=class_weight,
                 initial_epoch=initial_epoch,
                 steps_per_epoch=steps_per_epoch,
@@ -346,6 +350,23 @@ def argument_errors():
         if not found:
             raise
         raise ValueError(found.group()) from error
+
+
+@contextlib.contextmanager
+def unused_pooler():
+    """Silences Keras about the pooler in models that do not read it.
+
+    Checkpoints carry a pooler and it is kept, so that a masked language model
+    can be written back whole.
+    """
+    pooler = r"'[^']*pooled_dense/(kernel|bias)'"
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore",
+            message=r"Gradients do not exist for variables "
+            rf"\[{pooler}, {pooler}\]",
+        )
+        yield
 
 
 def _count(x):

@@ -121,14 +121,14 @@ class BertTextClassifier(BertTask):
             return {self._output_name: self.activation(raw)}
         return classification_outputs(raw, self.activation, self.labels)
 
-    def auto_loss(self):
+    def _auto_loss(self):
         if self.num_classes == 1:
             return keras.losses.MeanSquaredError()
         return keras.losses.SparseCategoricalCrossentropy(
             from_logits=self.activation is keras.activations.linear
         )
 
-    def auto_metrics(self):
+    def _auto_metrics(self):
         if self.num_classes == 1:
             return [keras.metrics.MeanSquaredError(name="mse")]
         return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
@@ -146,9 +146,7 @@ class BertTextClassifier(BertTask):
         if y.dtype.kind == "f" and np.array_equal(y, np.floor(y)):
             y = y.astype("int64")
         if y.dtype.kind not in "biu":
-            raise invalid(
-                "y", f"class ids from 0 to {self.num_classes - 1}", y
-            )
+            raise invalid("y", f"class ids from 0 to {self.num_classes - 1}", y)
         wrong = (y < 0) | (y >= self.num_classes)
         if wrong.any():
             raise invalid(
@@ -247,7 +245,5 @@ def _class_count(num_classes, labels):
             )
         return len(labels)
     if not isinstance(num_classes, int) or num_classes < 1:
-        raise invalid(
-            "num_classes", "a positive int, or `labels`", num_classes
-        )
+        raise invalid("num_classes", "a positive int, or `labels`", num_classes)
     return num_classes

@@ -1,0 +1,26 @@
+"""The model that a folder holds, whatever its class."""
+
+from keras_bert import checkpoints
+from keras_bert.models.bert_backbone import BertBackbone
+from keras_bert.models.bert_masked_lm import BertMaskedLM
+from keras_bert.models.bert_pretrainer import BertPretrainer
+from keras_bert.models.bert_text_classifier import BertTextClassifier
+
+MODELS = {
+    model.__name__: model
+    for model in (BertMaskedLM, BertPretrainer, BertTextClassifier)
+}
+
+
+def load(source, **kwargs):
+    """Loads a checkpoint as the class that it was saved from.
+
+    Args:
+        source: see `BertBackbone.from_preset`. For folders of Google and
+            Hugging Face the class is the one that the head or the config
+            names, else the backbone.
+        **kwargs: handed to the class's `from_preset`.
+    """
+    checkpoint = checkpoints.open_source(source)
+    model = MODELS.get(checkpoint.task, BertBackbone)
+    return model.from_preset(source, **kwargs)
