@@ -1,215 +1,24 @@
-"""WordPiece in the TensorFlow graph, exact on every string.
+"""WordPiece for one vocabulary in the TensorFlow graph.
 
-    raw row -> repair UTF-8 -> drop controls -> lower -> NFD -> drop marks
-            -> words over 200 code points made unknown -> tf-text WordPiece
+    raw rows -> special tokens hidden, when asked -> normalised
+             -> words over 200 code points made unknown -> tf-text WordPiece
 
-Most rows need only the last step and lower-casing of ASCII. One pass of a
-regular expression finds the others, and only they are gathered, treated and
-scattered back. There is no Python function and no table resource in the
-graph: a SavedModel, tf.data and an eager call run the same operations.
-
-`lengths` of a normalised row never differ from the sum over its raw code
-points of the bytes that each one leaves (`_widths`); offsets rest on that.
+There is no Python function and no table resource in the graph: a SavedModel,
+tf.data and an eager call run the same operations.
 """
-
-import functools
 
 from keras_bert._tensorflow import tensorflow
 from keras_bert._tensorflow import tensorflow_text
-from keras_bert.tokenizers import _unicode
-
-# The original looks at words up to 200 characters; longer ones are unknown.
-LONGEST_WORD = 200
-
-# Stand-ins of 1 to 4 bytes that no normalisation touches and that no sane
-# vocabulary holds (U+0378 is unassigned, the last two are private use).
-STAND_INS = ("\x7f", "\u0378", "\ue000", "\U000f0000")
-
-# Five noncharacters that stand for the special tokens while a text that may
-# hold them is normalised.
-SPECIAL_STAND_INS = tuple(chr(0xFDD0 + i) for i in range(5))
+from keras_bert.tokenizers._normalize import LONGEST_WORD
+from keras_bert.tokenizers._normalize import SPECIAL_STAND_INS
+from keras_bert.tokenizers._normalize import hide_special_tokens
+from keras_bert.tokenizers._normalize import normalize
+from keras_bert.tokenizers._normalize import spoil_long_words
+from keras_bert.tokenizers._offsets import code_point_spans
 
 
-def on_rows(rows, flags, function):
-    """`rows` with `function` applied to those that are flagged."""
-    tf = tensorflow()
-
-    def treat():
-        index = tf.where(flags)
-        treated = function(tf.gather(rows, index[:, 0]))
-        return tf.tensor_scatter_nd_update(rows, index, treated)
-
-    # The condition spares the usual batch all of the operations inside.
-    return tf.cond(tf.reduce_any(flags), treat, lambda: rows)
-
-
-def repair_utf8(rows):
-    """Invalid bytes removed, as Python decodes with errors="ignore"."""
-    tf = tensorflow()
-    invalid = ~tf.strings.regex_full_match(rows, _unicode.VALID_UTF8)
-    return on_rows(
-        rows,
-        invalid,
-        lambda bad: tf.strings.unicode_transcode(
-            bad, "UTF-8", "UTF-8", errors="ignore"
-        ),
-    )
-
-
-def _lower_new_capitals(rows):
-    tf = tensorflow()
-    points = tf.strings.unicode_decode(rows, "UTF-8")
-    flat = points.flat_values
-    for first, last, distance in _unicode.NEW_CAPITALS:
-        capital = (flat >= first) & (flat <= last)
-        flat = tf.where(capital, flat + distance, flat)
-    return tf.strings.unicode_encode(points.with_flat_values(flat), "UTF-8")
-
-
-def _hide_newer(rows):
-    tf = tensorflow()
-    # Replaced by a stand-in of as many bytes, so that offsets stay right.
-    for code_point_class, stand_in in (
-        (r"[\x{ECE}\x{1B4E}\x{1B4F}\x{1B7F}]", STAND_INS[2]),
-        (f"[{_unicode.NEWER}]", STAND_INS[3]),
-    ):
-        rows = tf.strings.regex_replace(rows, code_point_class, stand_in)
-    return rows
-
-
-def normalize(rows, lowercase, strip_accents):
-    """Everything up to the splitting into words."""
-    tf = tensorflow()
-    text = tensorflow_text()
-    trivial = lowercase or strip_accents
-    simple = _unicode.SIMPLE_LOWER if trivial else _unicode.SIMPLE_CASED
-    hard = ~tf.strings.regex_full_match(rows, simple)
-
-    def full(rows):
-        rows = repair_utf8(rows)
-        newer = _unicode.any_of(f"[{_unicode.NEWER}]")
-        rows = on_rows(
-            rows, tf.strings.regex_full_match(rows, newer), _hide_newer
-        )
-        # Before lower-casing: tf.strings.lower cuts a row at U+0000.
-        rows = tf.strings.regex_replace(rows, _unicode.DROPPED, "")
-        if lowercase:
-            capitals = "".join(
-                rf"\x{{{first:X}}}-\x{{{last:X}}}"
-                for first, last, _ in _unicode.NEW_CAPITALS
-            )
-            flags = tf.strings.regex_full_match(
-                rows, _unicode.any_of(f"[{capitals}]")
-            )
-            rows = on_rows(rows, flags, _lower_new_capitals)
-            rows = tf.strings.lower(rows, encoding="utf-8")
-        if strip_accents:
-            rows = text.normalize_utf8(rows, "NFD")
-            rows = tf.strings.regex_replace(rows, r"\p{Mn}", "")
-        return rows
-
-    def finish():
-        # Without an encoding only ASCII letters are lowered, byte by byte.
-        easy = tf.strings.lower(rows) if lowercase else rows
-        index = tf.where(hard)
-        return tf.tensor_scatter_nd_update(
-            easy, index, full(tf.gather(rows, index[:, 0]))
-        )
-
-    return tf.cond(
-        tf.reduce_any(hard),
-        finish,
-        lambda: tf.strings.lower(rows) if lowercase else rows,
-    )
-
-
-@functools.cache
-def word_splitter():
-    """A tokenizer that gives one token per word: the spans of the words."""
-    tf = tensorflow()
-    with tf.init_scope():
-        return tensorflow_text().FastWordpieceTokenizer(
-            # The builder refuses a vocabulary of the unknown token alone.
-            vocab=["[UNK]", "\ufddf"],
-            max_bytes_per_word=2**31 - 1,
-            token_out_type=tf.int32,
-        )
-
-
-def words_of(rows):
-    """(starts, ends) in bytes of the words of normalised rows, ragged."""
-    _, starts, ends = word_splitter().tokenize_with_offsets(rows)
-    return starts, ends
-
-
-def _utf8_sizes(points):
-    """Bytes that each code point takes."""
-    tf = tensorflow()
-    size = tf.ones_like(points)
-    for bound in (0x80, 0x800, 0x10000):
-        size += tf.cast(points >= bound, tf.int32)
-    return size
-
-
-def _spoil_long_words(rows):
-    """The first code point of each too long word replaced by a stand-in.
-
-    The stand-in has as many bytes, so that no offset moves.
-    """
-    tf = tensorflow()
-    points = tf.strings.unicode_decode(rows, "UTF-8")
-    flat = points.flat_values
-    sizes = _utf8_sizes(flat)
-    # Byte at which each code point of the joined rows starts.
-    start_byte = tf.cumsum(sizes, exclusive=True)
-    row_bytes = tf.cumsum(tf.strings.length(rows), exclusive=True)
-    starts, ends = words_of(rows)
-    base = tf.gather(row_bytes, starts.value_rowids())
-    first = tf.searchsorted(start_byte, base + tf.cast(starts.values, tf.int32))
-    end = tf.searchsorted(start_byte, base + tf.cast(ends.values, tf.int32))
-    first = tf.boolean_mask(first, end - first > LONGEST_WORD)
-    stand_in = tf.gather(
-        tf.constant([ord(c) for c in STAND_INS]), tf.gather(sizes, first) - 1
-    )
-    flat = tf.tensor_scatter_nd_update(flat, first[:, None], stand_in)
-    return tf.strings.unicode_encode(points.with_flat_values(flat), "UTF-8")
-
-
-def spoil_long_words(rows):
-    """Makes words over 200 code points unknown to any vocabulary."""
-    tf = tensorflow()
-    suspect = tf.strings.regex_full_match(rows, _unicode.LONG_WORD)
-    return on_rows(rows, suspect, _spoil_long_words)
-
-
-def hide_special_tokens(rows, specials):
-    """Each special token replaced by its stand-in, padded with spaces.
-
-    The row keeps its length in bytes: "[MASK]" becomes a space, a stand-in
-    of three bytes and two spaces.
-    """
-    tf = tensorflow()
-    names = "|".join(token[1:-1] for token in specials)
-    flags = tf.strings.regex_full_match(
-        rows,
-        rf"(?s).*(?:\[(?:{names})\]|[\x{{FDD0}}-\x{{FDD4}}]).*",
-    )
-
-    def hide(rows):
-        rows = repair_utf8(rows)
-        # Stand-ins that the text itself holds must not become specials.
-        rows = tf.strings.regex_replace(
-            rows, r"[\x{FDD0}-\x{FDD4}]", STAND_INS[2]
-        )
-        for token, stand_in in zip(specials, SPECIAL_STAND_INS, strict=True):
-            rows = tf.strings.regex_replace(
-                rows,
-                rf"\[{token[1:-1]}\]",
-                " " + stand_in + " " * (len(token) - 4),
-            )
-        return rows
-
-    return on_rows(rows, flags, hide)
+def _can_occur(token):
+    return token.split() == [token] and min(token) > "\x1f"
 
 
 class WordPieceGraph:
@@ -224,12 +33,12 @@ class WordPieceGraph:
         self.specials = specials
         self.special_ids = special_ids
         self.size = len(vocabulary)
-        # No text gives an empty token or one that holds whitespace (the
-        # Chinese vocabulary has two with U+2028). The builder refuses the
-        # first and would find the second, so both get a name that starts
-        # with a control character, which no prepared text holds.
+        # No prepared text holds whitespace inside a word (the Chinese
+        # vocabulary has two tokens with U+2028) or a control character. The
+        # builder refuses some such tokens and would find others, so all of
+        # them get a name that begins with a control character.
         tokens = [
-            token if token.split() == [token] else f"\x01{i}"
+            token if _can_occur(token) else f"\x01{i}"
             for i, token in enumerate(vocabulary)
         ]
         if specials:
@@ -255,6 +64,32 @@ class WordPieceGraph:
         if self.specials:
             ids = ids.with_values(self._true_ids(ids.values))
         return ids
+
+    def tokenize_with_offsets(self, rows):
+        """Ids, starts and ends, each ragged int32 [rows, (tokens)]."""
+        tf = tensorflow()
+        ids, starts, ends = self.wordpiece.tokenize_with_offsets(
+            self.prepare(rows)
+        )
+        start = tf.cast(starts.values, tf.int32)
+        end = tf.cast(ends.values, tf.int32)
+        if self.specials:
+            # A stand-in lies one byte behind the bracket that it replaced.
+            special = ids.values >= self.size
+            lengths = tf.constant([len(token) for token in self.specials])
+            which = tf.maximum(ids.values - self.size, 0)
+            start = tf.where(special, start - 1, start)
+            end = tf.where(special, start + tf.gather(lengths, which), end)
+            ids = ids.with_values(self._true_ids(ids.values))
+        start, end = code_point_spans(
+            rows,
+            tf.cast(ids.value_rowids(), tf.int32),
+            start,
+            end,
+            self.lowercase,
+            self.strip_accents,
+        )
+        return ids, ids.with_values(start), ids.with_values(end)
 
     def _true_ids(self, ids):
         tf = tensorflow()

@@ -38,6 +38,24 @@ NEW_CAPITALS = (
     (0x10594, 0x10595, 0x27),
 )
 
+# New in Unicode 14 as letters with case, and as what the rule for the final
+# sigma looks through.
+NEW_CASED = (
+    r"\x{2C2F}\x{2C5F}\x{A7C0}\x{A7C1}\x{A7D0}\x{A7D1}\x{A7D3}"
+    r"\x{A7D5}-\x{A7D9}\x{10570}-\x{1057A}\x{1057C}-\x{1058A}"
+    r"\x{1058C}-\x{10592}\x{10594}\x{10595}\x{10597}-\x{105A1}"
+    r"\x{105A3}-\x{105B1}\x{105B3}-\x{105B9}\x{105BB}\x{105BC}"
+    r"\x{1DF00}-\x{1DF09}\x{1DF0B}-\x{1DF1E}"
+)
+NEW_IGNORABLE = (
+    r"\x{888}\x{890}\x{891}\x{898}-\x{89F}\x{8C9}-\x{8D2}\x{C3C}"
+    r"\x{1734}\x{180F}\x{1AC1}-\x{1ACE}\x{1DFA}\x{A7F2}-\x{A7F4}"
+    r"\x{FBC2}\x{10780}-\x{10785}\x{10787}-\x{107B0}"
+    r"\x{107B2}-\x{107BA}\x{10F82}-\x{10F85}\x{11070}\x{11073}"
+    r"\x{11074}\x{110C2}\x{1AFF0}-\x{1AFF3}\x{1AFF5}-\x{1AFFB}"
+    r"\x{1AFFD}\x{1AFFE}\x{1CF00}-\x{1CF2D}\x{1CF30}-\x{1CF46}\x{1E2AE}"
+)
+
 # Rows of these code points alone need no more than ASCII lower-casing: none
 # of them is deleted, decomposes or has a lower case beyond ASCII's. Any
 # subset of such code points is right; these cover English and Chinese text

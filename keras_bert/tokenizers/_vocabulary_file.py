@@ -11,6 +11,9 @@ from pathlib import Path
 
 from keras_bert._errors import invalid
 
+# Bytes; the limit of tf-text's WordPiece.
+LONGEST_TOKEN = 256
+
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -86,6 +89,14 @@ def check_vocabulary(tokens, path=None):
     for index, token in enumerate(tokens):
         if not isinstance(token, str):
             raise invalid("vocabulary", f"a str at {place(index)}", token)
+        size = len(token.encode("utf-8", "replace").removeprefix(b"##"))
+        if size > LONGEST_TOKEN:
+            raise invalid(
+                "vocabulary",
+                f"tokens of at most {LONGEST_TOKEN} bytes, but "
+                f"{place(index)} has {size}",
+                token,
+            )
         if token in seen:
             raise invalid(
                 "vocabulary",

@@ -8,22 +8,76 @@ import keras
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
 from keras_bert.tokenizers._graph import WordPieceGraph
+from keras_bert.tokenizers._strings import as_strings
+from keras_bert.tokenizers._strings import detokenize
+from keras_bert.tokenizers._strings import warn_of_missing
 from keras_bert.tokenizers._vocabulary_file import SPECIAL_TOKENS
 from keras_bert.tokenizers._vocabulary_file import check_vocabulary
 from keras_bert.tokenizers._vocabulary_file import read_vocabulary
 from keras_bert.tokenizers._vocabulary_file import write_text
 from keras_bert.tokenizers._vocabulary_file import write_vocabulary
+from keras_bert.tokenizers._vocabulary_training import train_vocabulary
 
 
 @keras.saving.register_keras_serializable("keras_bert")
 class BertTokenizer:
-    """Text to WordPiece ids.
+    """Text to WordPiece ids, equal to the original BERT on every string.
+
+    The ids are those of google-research/bert with the character tables of
+    Unicode 14: control characters and U+FFFD are deleted, ideographs stand
+    alone, `lowercase` also strips accents, words over 200 characters are
+    [UNK], and so is every word with a character that no piece covers, such
+    as most emoji. Invalid UTF-8 is dropped as Python's `errors="ignore"`
+    drops it. No special tokens are added: `keras_bert.data.SegmentJoiner`
+    does that.
+
+    A plain callable and no Keras layer: it takes Python strings on every
+    backend and runs as a TensorFlow graph, the same one when called
+    directly, in `tf.data` and in a SavedModel.
 
     Args:
-        vocabulary: list of str, or path of a file with one token a line.
-        lowercase: bool.
-        strip_accents: bool, or `None` to follow `lowercase`.
-        special_tokens_in_strings: bool.
+        vocabulary: list of str, or the path of a file: one token a line,
+            the line number being the id, or a JSON object of token and id,
+            or a `tokenizer.json` that holds a WordPiece model.
+        lowercase: bool. Whether the model was trained on lower-cased text.
+        strip_accents: bool, or `None` to follow `lowercase` as the original
+            does.
+        special_tokens_in_strings: bool. Whether "[MASK]" and the four other
+            special tokens typed in a text stand for themselves. By default
+            they are split like any text, so that no text can yield the id
+            of [SEP].
+
+    Call arguments:
+        text: str, list of str (or of lists), array, or string tensor of any
+            shape, ragged or not.
+
+    Returns:
+        int32 ids: 1-D for one string, `tf.RaggedTensor [batch, (tokens)]`
+        for a list.
+
+    Raises:
+        ValueError: if the vocabulary lacks a special token, repeats a token
+            or cannot be read; the message names the line.
+
+    Example:
+
+    ```python
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words += ["the", "quick", "##ly", "fox"]
+    tokenizer = keras_bert.BertTokenizer(words, lowercase=True)
+    tokenizer("The fox")             # [5, 8]
+    tokenizer(["the", "quickly"])    # [[5], [6, 7]]
+    tokenizer.detokenize([5, 6, 7])  # "the quickly"
+    dataset = tf.data.Dataset.from_tensor_slices(["a fox"]).map(tokenizer)
+    ```
+
+    Attributes:
+        vocabulary: list of str. The token of each id.
+        pad_token_id, unk_token_id, cls_token_id, sep_token_id,
+            mask_token_id: int.
+        special_token_ids: list of the five, in this order.
+
+    Source: https://github.com/google-research/bert/blob/master/tokenization.py
     """
 
     def __init__(
@@ -79,7 +133,7 @@ class BertTokenizer:
                 function,
                 input_signature=[tf.TensorSpec([None], tf.string)],
                 autograph=False,
-            )
+            ).get_concrete_function()
         return self._eager[method](rows)
 
     def _apply(self, method, text):
@@ -111,6 +165,81 @@ class BertTokenizer:
     def __call__(self, text):
         return self._apply("tokenize", text)
 
+    def tokenize_with_offsets(self, text):
+        """Ids, and where each token lies in the text.
+
+        Takes what a call takes and returns (ids, starts, ends) of one shape.
+        Starts and ends count code points of the text as it was passed (as
+        Python indexes a str), so `text[start:end]` is what the token stands
+        for. The span of [UNK] is the whole word. Where one character gives
+        several pieces, as Hangul does, they share its span.
+        """
+        return self._apply("tokenize_with_offsets", text)
+
+    def tokenize_words(self, words, return_missing=False):
+        """Ids of texts that are already split into words.
+
+        Args:
+            words: list of str for one text, or list of lists for a batch;
+                also a string tensor of rank 1, or of rank 2, ragged or not.
+            return_missing: bool. Whether to return the words without a
+                piece as well.
+
+        Returns:
+            (ids, word_ids): the pieces, and for each the index of its word
+            in the text; int32, 1-D for one text and ragged for a batch. A
+            word of nothing but spaces or control characters yields no
+            piece: its index is missing in `word_ids`. Such words are named
+            in a warning, or returned as a third result, their indices
+            `(words,)` per text, when `return_missing` is true (inside a
+            graph there is no warning).
+        """
+        ids, word_ids, missing = self._apply_words(words)
+        if return_missing:
+            return ids, word_ids, missing
+        tf = tensorflow()
+        if tf.executing_eagerly():
+            warn_of_missing(missing)
+        return ids, word_ids
+
+    def _apply_words(self, words):
+        tf = tensorflow()
+        words = as_strings(words)
+        one_text = words.shape.rank == 1
+        if one_text:
+            words = words[None]
+        if words.shape.rank != 2:
+            raise invalid("words", "one list of words or a batch", words)
+        if not isinstance(words, tf.RaggedTensor):
+            words = tf.RaggedTensor.from_tensor(words)
+        pieces = self._run("tokenize", words.values)
+        column = tf.cast(tf.ragged.range(words.row_lengths()).values, tf.int32)
+        ids = tf.RaggedTensor.from_row_splits(
+            pieces.values, tf.gather(pieces.row_splits, words.row_splits)
+        )
+        word_ids = ids.with_values(tf.gather(column, pieces.value_rowids()))
+        missing = tf.ragged.boolean_mask(
+            words.with_values(column),
+            words.with_values(pieces.row_lengths() == 0),
+        )
+        if one_text:
+            return ids.values, word_ids.values, missing.values
+        return ids, word_ids, missing
+
+    def detokenize(self, ids, skip_special_tokens=False):
+        """Ids back to text: pieces joined to words, words with spaces.
+
+        Takes one list of ids (returns a str) or a batch (returns a list of
+        str): Python lists, arrays, tensors or ragged tensors. Ids that came
+        from a text without [UNK] give a text with the same ids again; case,
+        accents and spacing of the original text are not restored.
+        """
+        return detokenize(
+            ids,
+            self.vocabulary,
+            set(self.special_token_ids) if skip_special_tokens else set(),
+        )
+
     def vocabulary_size(self):
         return len(self.vocabulary)
 
@@ -123,6 +252,52 @@ class BertTokenizer:
         if token not in self._ids:
             raise invalid("token", "a token of the vocabulary", token)
         return self._ids[token]
+
+    @classmethod
+    def train(
+        cls,
+        files,
+        vocabulary_size=30522,
+        lowercase=False,
+        strip_accents=None,
+        special_tokens_in_strings=False,
+        minimum_frequency=2,
+        layout="specials_first",
+        progress=None,
+    ):
+        """A tokenizer with a vocabulary trained on text files.
+
+        Files may have any size; the memory needed follows the number of
+        distinct words. The same files give the same vocabulary. Every
+        character of the text is in it, so that no word of the text up to
+        200 characters is [UNK].
+
+        Args:
+            files: list of paths of UTF-8 text, or one path.
+            vocabulary_size: int. The most tokens. Fewer come out when the
+                text has no more pairs that occur `minimum_frequency` times.
+            lowercase, strip_accents, special_tokens_in_strings: as in the
+                constructor; the words are normalised as the tokenizer does.
+            minimum_frequency: int. How often a pair of pieces must occur to
+                become a piece.
+            layout: "specials_first" ([PAD] [UNK] [CLS] [SEP] [MASK] are ids
+                0 to 4), or "released" (ids 0 and 100 to 103, with the unused
+                tokens of the published vocabularies).
+            progress: function of (bytes read, bytes in all), or `None`.
+        """
+        strip = lowercase if strip_accents is None else strip_accents
+        vocabulary = train_vocabulary(
+            files,
+            vocabulary_size,
+            bool(lowercase),
+            bool(strip),
+            minimum_frequency,
+            layout,
+            progress,
+        )
+        return cls(
+            vocabulary, lowercase, strip_accents, special_tokens_in_strings
+        )
 
     @classmethod
     def from_preset(cls, preset, **kwargs):
@@ -191,41 +366,3 @@ class BertTokenizer:
 
 def _rebuild(cls, config):
     return cls.from_config(config)
-
-
-def as_strings(text):
-    """A string tensor or ragged tensor of what a caller passes as text."""
-    tf = tensorflow()
-    if isinstance(text, tf.RaggedTensor) or tf.is_tensor(text):
-        if text.dtype != tf.string:
-            raise invalid("text", "strings", text)
-        return text
-    if hasattr(text, "tolist"):
-        text = text.tolist()
-    try:
-        return _convert(text)
-    except UnicodeEncodeError:
-        return _convert(_without_surrogates(text))
-    except (TypeError, ValueError):
-        raise invalid("text", "str, or lists of str", text) from None
-
-
-def _convert(text):
-    tf = tensorflow()
-    if isinstance(text, (list, tuple)):
-        if any(isinstance(row, (list, tuple)) for row in text):
-            return tf.ragged.constant(text, tf.string)
-        if not text:
-            return tf.zeros([0], tf.string)
-    return tf.constant(text, tf.string)
-
-
-def _without_surrogates(text):
-    # A lone surrogate is for the original a letter of no vocabulary.
-    if isinstance(text, str):
-        return "".join(
-            "\ue000" if "\ud800" <= c <= "\udfff" else c for c in text
-        )
-    if isinstance(text, (list, tuple)):
-        return [_without_surrogates(part) for part in text]
-    return text
