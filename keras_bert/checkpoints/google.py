@@ -33,6 +33,9 @@ _SKIPPED = re.compile(
     r"|current_loss_scale)$"
 )
 
+# What the reader makes of a damaged file, besides TensorFlow's own errors.
+_READ_ERRORS = (RuntimeError, ValueError, IndexError, KeyError)
+
 
 class TensorFlowStore:
     """The arrays of a TensorFlow checkpoint prefix."""
@@ -44,7 +47,7 @@ class TensorFlowStore:
             self._reader = tf.train.load_checkpoint(self.prefix)
             self._shapes = self._reader.get_variable_to_shape_map()
             self._dtypes = self._reader.get_variable_to_dtype_map()
-        except (tf.errors.OpError, RuntimeError, ValueError) as error:
+        except (tf.errors.OpError, *_READ_ERRORS) as error:
             raise _corrupt(self.prefix, error) from error
 
     def names(self):
@@ -60,7 +63,7 @@ class TensorFlowStore:
         tf = tensorflow()
         try:
             return np.asarray(self._reader.get_tensor(name))
-        except (tf.errors.OpError, RuntimeError, ValueError) as error:
+        except (tf.errors.OpError, *_READ_ERRORS) as error:
             raise _corrupt(self.prefix, error) from error
 
 
