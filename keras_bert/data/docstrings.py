@@ -6,10 +6,12 @@ order of their names. Modules that open windows or browsers, print, change
 the terminal or are test code are left out.
 """
 
+import functools
 import importlib
 import inspect
 import pkgutil
 import sys
+import types
 import warnings
 from typing import NamedTuple
 
@@ -56,13 +58,20 @@ class Docstring(NamedTuple):
     text: str
 
 
+@functools.cache
 def docstrings():
     """All docstrings, each text once, in a fixed order.
 
     The result depends only on the versions of Python and numpy and on the
     platform (a few modules exist on some only).
     """
-    found = []
+    with warnings.catch_warnings():
+        # Deprecated modules warn when they are imported or looked into.
+        warnings.simplefilter("ignore")
+        return tuple(_docstrings())
+
+
+def _docstrings():
     seen = set()
     for module in _modules():
         package = module.__name__.partition(".")[0]
@@ -74,16 +83,13 @@ def docstrings():
             if text in seen:
                 continue
             seen.add(text)
-            found.append(
-                Docstring(
-                    package,
-                    _defining_module(value, module.__name__),
-                    name,
-                    f"{module.__name__}.{owner}",
-                    text,
-                )
+            yield Docstring(
+                package,
+                _defining_module(value, module.__name__),
+                name,
+                f"{module.__name__}.{owner}",
+                text,
             )
-    return found
 
 
 def _modules():
@@ -95,13 +101,11 @@ def _modules():
 
 
 def _imported(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            module = importlib.import_module(name)
-        except Exception:
-            # Modules of other platforms, or without their C library.
-            return
+    try:
+        module = importlib.import_module(name)
+    except Exception:
+        # Modules of other platforms, or without their C library.
+        return
     yield module
     for part in sorted(
         part.name for part in pkgutil.iter_modules(_path(module))
@@ -135,17 +139,12 @@ def _members(module, package):
 
 
 def _defining_module(value, default):
-    """The module whose file defines the object, if that can be known.
+    """The module whose code defines the object, if that can be known.
 
-    numpy's functions all say `numpy`; their code object knows the file.
+    numpy's functions all say `numpy`; their globals know the module.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            module = inspect.getmodule(inspect.unwrap(value).__code__)
-        except Exception:
-            module = None
-    if module is not None:
-        return module.__name__
+    if isinstance(value, types.FunctionType):
+        function = inspect.unwrap(value)
+        return getattr(function, "__globals__", {}).get("__name__", default)
     home = getattr(value, "__module__", None)
     return home if isinstance(home, str) else default

@@ -46,8 +46,9 @@ class Masking(NamedTuple):
                 f"{self.mask_token_rate}",
                 self.random_token_rate,
             )
-        if self.max_predictions < 1:
-            raise invalid("max_predictions", "at least 1", self.max_predictions)
+        most = self.max_predictions
+        if not isinstance(most, int | np.integer) or most < 1:
+            raise invalid("max_predictions", "an integer from 1", most)
 
 
 class Draws(NamedTuple):

@@ -93,7 +93,7 @@ def pretraining_dataset(
     Reference: [Devlin et al., 2018](https://arxiv.org/abs/1810.04805),
     section 3.1 and appendix A.1-A.2.
     """
-    if epochs is not None and (isinstance(epochs, bool) or epochs < 1):
+    if epochs is not None and (not isinstance(epochs, int) or epochs < 1):
         raise invalid("epochs", "None or an integer from 1", epochs)
     corpus = files_or_dir
     if not isinstance(corpus, Corpus):
@@ -119,6 +119,8 @@ def pretraining_dataset(
 
 
 def _next_sentence(corpus, next_sentence):
+    if not isinstance(next_sentence, bool | None):
+        raise invalid("next_sentence", "True, False or None", next_sentence)
     if next_sentence is None:
         next_sentence = corpus.num_documents >= 2
         if not next_sentence:

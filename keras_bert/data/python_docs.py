@@ -85,10 +85,10 @@ def labelled_docstrings(seed=1):
     names = re.compile(rf"\b({'|'.join(_PACKAGES)}|np)\b\.?", re.IGNORECASE)
     rows = {package: {} for package in _PACKAGES}
     seen = set()
-    for docstring in docstrings():
+    for docstring, sentences in _prose():
         if docstring.package not in rows:
             continue
-        text = " ".join(prose_sentences(docstring.text))
+        text = " ".join(sentences)
         text = " ".join(names.sub("", text).split())
         if len(_WORD.findall(text)) < _FEWEST_WORDS or text in seen:
             continue
@@ -140,13 +140,17 @@ def prose_sentences(text):
 
 
 @functools.cache
+def _prose():
+    return [(item, prose_sentences(item.text)) for item in docstrings()]
+
+
+@functools.cache
 def _documentation():
     from pydoc_data.topics import topics
 
     documents = [prose_sentences(text) for _, text in sorted(topics.items())]
     by_owner = {}
-    for docstring in docstrings():
-        sentences = prose_sentences(docstring.text)
+    for docstring, sentences in _prose():
         # Short ones stay together, in one document for their module.
         owner = docstring.owner
         if "." not in docstring.name and len(sentences) < 3:

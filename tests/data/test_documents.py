@@ -79,7 +79,7 @@ def test_a_chapter_of_wrapped_prose_is_a_document(tmp_path):
     line = "words go on. They go on and on until the margin\n"
     text = line * 6 + "the end.\n\n" + line * 6 + "\n\n\n" + line * 6
     documents = list(read_documents(write(tmp_path / "a.txt", text)))
-    assert [len(document) for document in documents] == [13, 7]
+    assert [len(document) for document in documents] == [14, 7]
 
 
 def test_short_unpunctuated_lines_are_not_taken_for_wrapped_prose(tmp_path):

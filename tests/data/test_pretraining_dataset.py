@@ -267,11 +267,49 @@ def test_special_tokens_that_a_text_brings_are_never_masked(tokenizer):
         ({"short_seq_prob": 1.5}, "short_seq_prob"),
         ({"max_sequences_per_row": 0}, "max_sequences_per_row"),
         ({"file_format": "xml"}, "file_format"),
+        ({"max_predictions": 2.5}, "max_predictions"),
+        ({"next_sentence": "yes"}, "next_sentence"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(file, tokenizer, arguments, name):
     with pytest.raises(ValueError, match=f"argument `{name}`.*Received"):
         pretraining_dataset(file, tokenizer, **arguments)
+
+
+@pytest.mark.filterwarnings("ignore:.*ran out of data")
+def test_training_can_set_the_epoch_that_keras_peeks_away(file, tokenizer):
+    dataset = pretraining_dataset(file, tokenizer, 32, 4)
+    expected = [batches_of(dataset)[0][0]["token_ids"] for _ in range(3)]
+    seen = []
+
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = keras.layers.Dense(10)
+            self.dense.build((None, 1))
+
+        def call(self, x):
+            numbers = keras.ops.cast(x["mask_positions"], "float32")[..., None]
+            return self.dense(numbers)[..., 0]
+
+        def train_step(self, *arguments):
+            batch = arguments[-1]
+            seen.append(np.asarray(batch[0]["token_ids"]))
+            return super().train_step(*arguments)
+
+    class SetEpoch(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            dataset.keras_bert_epoch.value = epoch
+
+    first = dataset.map(lambda x, y, w: (x, w["mask_ids"]))
+    model = Model()
+    model.compile("sgd", "mse", run_eagerly=True, jit_compile=False)
+    model.fit(first, epochs=3, verbose=0, callbacks=[SetEpoch()])
+    steps = len(dataset)
+    found = seen[-3 * steps :: steps]
+    assert len(found) == 3
+    for one, other in zip(found, expected, strict=True):
+        assert (one == other).all()
 
 
 def test_a_tokenizer_too_small_for_the_corpus_is_refused(tokenizer):
@@ -290,32 +328,38 @@ def test_one_document_means_no_next_sentence(tmp_path, tokenizer):
         pretraining_dataset(str(path), tokenizer, 16, 2, next_sentence=True)
 
 
-def test_users_12_memory_does_not_grow_with_passes(tmp_path, tokenizer):
-    """200,000 lines: 2 bytes a token are kept, and a window is built at a
-    time."""
+def test_users_12_memory_does_not_grow_with_the_text(
+    tmp_path, tokenizer, corpus_of, monkeypatch
+):
     import tracemalloc
 
+    # 200,000 lines: two bytes a token and eight a sentence are kept.
     path = tmp_path / "large.txt"
     with open(path, "w") as file:
         for number in range(200_000):
-            file.write("w1 w2 w3 w4 w5\n" if number % 20 else "\n")
+            file.write("w1 w2 w3 w4 w5\n" if number % 200 else "\n")
     corpus = Corpus.from_files(str(path), tokenizer)
     arrays = (corpus.ids, corpus.sentence_bounds, corpus.document_bounds)
     assert sum(array.nbytes for array in arrays) < 4_000_000
 
-    def peak(passes):
+    # What is built for batches is a window, whatever the number of documents.
+    monkeypatch.setattr(
+        "keras_bert.data.pretraining_batches._WINDOW_TOKENS", 10_000
+    )
+
+    def peak(documents):
+        corpus = corpus_of(*[[50] * 20] * documents)
+        corpus.ids %= len(tokenizer.vocabulary)
         tracemalloc.start()
         batches = PretrainingBatches(corpus, tokenizer, 64, 32)
-        for epoch in range(passes):
-            for _ in batches.epoch(epoch):
-                pass
+        for _ in batches.epoch(0):
+            pass
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
 
-    once = peak(1)
-    assert once < 100_000_000
-    assert peak(3) < 1.1 * once
+    small = peak(30)
+    assert peak(120) < 1.2 * small
 
 
 def test_users_13_documents_of_one_sentence_are_warned_about(
