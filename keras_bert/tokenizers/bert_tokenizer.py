@@ -18,6 +18,15 @@ from keras_bert.tokenizers._vocabulary_file import write_text
 from keras_bert.tokenizers._vocabulary_file import write_vocabulary
 from keras_bert.tokenizers._vocabulary_training import train_vocabulary
 
+# Set by the checkpoints package, which this one may not import.
+_source_reader = None
+
+
+def set_source_reader(function):
+    """`function(source)` gives keyword arguments of BertTokenizer, or None."""
+    global _source_reader
+    _source_reader = function
+
 
 @keras.saving.register_keras_serializable("keras_bert")
 class BertTokenizer:
@@ -301,8 +310,16 @@ class BertTokenizer:
 
     @classmethod
     def from_preset(cls, preset, **kwargs):
-        """The tokenizer of a folder with a vocabulary and its settings."""
+        """The tokenizer of a folder with a vocabulary and its settings.
+
+        Anything else that `BertBackbone.from_preset` reads (a run folder, a
+        zip, a hub name) is read by the checkpoints package.
+        """
         preset = os.fspath(preset)
+        if not os.path.isfile(os.path.join(preset, "vocab.txt")):
+            arguments = _source_reader and _source_reader(preset)
+            if arguments:
+                return cls(**{**arguments, **kwargs})
         config = {}
         path = os.path.join(preset, "tokenizer_config.json")
         if os.path.isfile(path):
@@ -329,10 +346,12 @@ class BertTokenizer:
                 return cls(path, **settings)
         raise invalid("preset", "a folder with vocab.txt", preset)
 
-    def save_to_preset(self, preset):
-        """Writes vocab.txt and tokenizer_config.json into a folder."""
+    def save_to_preset(self, preset, vocabulary_file="vocab.txt"):
+        """Writes the vocabulary and tokenizer_config.json into a folder."""
         preset = os.fspath(preset)
-        write_vocabulary(self.vocabulary, os.path.join(preset, "vocab.txt"))
+        write_vocabulary(
+            self.vocabulary, os.path.join(preset, vocabulary_file)
+        )
         config = {
             "tokenizer_class": "BertTokenizer",
             "do_lower_case": self.lowercase,

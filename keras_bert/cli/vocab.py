@@ -1,0 +1,112 @@
+"""`keras-bert vocab`: a WordPiece vocabulary from text files."""
+
+import sys
+import time
+from pathlib import Path
+
+NAME = "vocab"
+HELP = (
+    "Train a WordPiece vocabulary on text files of any size. Writes "
+    "tokenizer_config.json (case, accents) beside it."
+)
+EXAMPLE = "keras-bert vocab corpus/*.txt -o model/vocab.txt --size 30522"
+
+
+def add_arguments(parser):
+    from keras_bert.cli._common import positive_int
+
+    parser.add_argument(
+        "files", metavar="FILES", nargs="+", help="UTF-8 text files"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="VOCAB",
+        help="vocabulary file to write, for instance vocab.txt",
+    )
+    parser.add_argument(
+        "--size",
+        type=positive_int,
+        default=30522,
+        help="the most tokens (default: 30522)",
+    )
+    parser.add_argument(
+        "--cased",
+        action="store_true",
+        help="keep case and accents (default: lower case, accents stripped)",
+    )
+    parser.add_argument(
+        "--keep-accents",
+        action="store_true",
+        help="lower case, but with accents",
+    )
+    parser.add_argument(
+        "--min-frequency",
+        type=positive_int,
+        default=2,
+        help="how often a pair of pieces must occur to be merged (default: 2)",
+    )
+    parser.add_argument(
+        "--layout",
+        choices=("specials_first", "released"),
+        default="specials_first",
+        help=(
+            "specials_first: special tokens are ids 0 to 4 (default); "
+            "released: ids 0 and 100 to 103, as in the published vocabularies"
+        ),
+    )
+
+
+def run(args):
+    from keras_bert.cli._common import check_new
+    from keras_bert.tokenizers import BertTokenizer
+
+    output = check_new(args.output)
+    check_new(output.parent / "tokenizer_config.json")
+    start = time.monotonic()
+    tokenizer = BertTokenizer.train(
+        args.files,
+        vocabulary_size=args.size,
+        lowercase=not args.cased,
+        strip_accents=False if args.keep_accents else None,
+        minimum_frequency=args.min_frequency,
+        layout=args.layout,
+        progress=_Progress(),
+    )
+    tokenizer.save_to_preset(output.parent, vocabulary_file=output.name)
+    seconds = time.monotonic() - start
+    size = tokenizer.vocabulary_size()
+    print(f"Wrote {output}: {size} tokens in {seconds:.1f} s.")
+    if size < args.size:
+        print(
+            f"That is fewer than the {args.size} asked for: no other pair of "
+            f"pieces occurs {args.min_frequency} times."
+        )
+    return {
+        "vocabulary": str(output),
+        "vocabulary_size": size,
+        "lowercase": tokenizer.lowercase,
+        "strip_accents": tokenizer.strip_accents,
+        "files": [str(Path(file)) for file in args.files],
+        "seconds": seconds,
+    }
+
+
+class _Progress:
+    """Share of the bytes read and the time left, at most once a second."""
+
+    def __init__(self):
+        self.start = self.shown = time.monotonic()
+
+    def __call__(self, done, total):
+        now = time.monotonic()
+        if now - self.shown < 1 or not done:
+            return
+        self.shown = now
+        left = (now - self.start) * (total - done) / done
+        print(
+            f"counting words: {done / 1e6:.0f} of {total / 1e6:.0f} MB, "
+            f"about {left:.0f} s left",
+            file=sys.stderr,
+        )
