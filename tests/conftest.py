@@ -22,3 +22,8 @@ def shared():
             raise RuntimeError(f"CI needs the shared data folder: {data}")
         pytest.skip(f"needs the shared data folder {data}")
     return data
+
+
+def pytest_collection_modifyitems(items):
+    """Last of all the test that loads every model the others have saved."""
+    items.sort(key=lambda item: item.path.name == "test_reload.py")

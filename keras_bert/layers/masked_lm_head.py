@@ -104,10 +104,19 @@ class MaskedLMHead(keras.layers.Layer):
         )
         self._decoder = _TiedDecoder(token_embedding, name="decoder")
 
+    @property
+    def token_embedding(self):
+        """The layer whose table decodes; it belongs to the backbone.
+
+        Found here by Keras' saving, so that a head saved without its backbone
+        still comes back with the table.
+        """
+        return self._token_embedding.value
+
     def build(self, sequence_output_shape=None, mask_positions_shape=None):
         hidden = (None, None, self.hidden_dim)
-        if not self._token_embedding.value.built:
-            self._token_embedding.value.build(None)
+        if not self.token_embedding.built:
+            self.token_embedding.build(None)
         self.intermediate_dense.build(hidden)
         self.intermediate_layer_norm.build(hidden)
         self.output_bias = self.add_weight(
@@ -135,7 +144,7 @@ class MaskedLMHead(keras.layers.Layer):
         return {
             **super().get_config(),
             "token_embedding": keras.saving.serialize_keras_object(
-                self._token_embedding.value
+                self.token_embedding
             ),
             "activation": self.activation,
             "layer_norm_epsilon": self.layer_norm_epsilon,

@@ -11,6 +11,7 @@ from keras_bert.layers.bert_embeddings import BertEmbeddings
 from keras_bert.layers.bert_encoder_block import BertEncoderBlock
 from keras_bert.layers.id_checks import check_ids
 from keras_bert.layers.packing import attention_mask
+from keras_bert.models.backbone_details import BackboneDetails
 from keras_bert.models.sizes import size_arguments
 
 # `mask_positions` belongs to the heads; a batch made for pretraining passes
@@ -22,41 +23,6 @@ _INPUTS = (
     "cls_positions",
     "mask_positions",
 )
-
-
-@keras.saving.register_keras_serializable("keras_bert")
-class BackboneDetails(keras.layers.Layer):
-    """Hidden states or attention scores of a backbone, in functional models.
-
-    A layer beside the backbone because Keras takes every call of one layer in
-    a functional model to return as many tensors as its first.
-    """
-
-    def __init__(self, backbone, details, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.backbone = backbone
-        self.details = details
-
-    def build(self, input_shape=None):
-        self.built = True
-
-    def call(self, inputs):
-        return self.backbone(inputs, training=False, details=self.details)
-
-    def compute_output_spec(self, inputs):
-        return self.backbone.compute_output_spec(inputs, details=self.details)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "backbone": keras.saving.serialize_keras_object(self.backbone),
-            "details": self.details,
-        }
-
-    @classmethod
-    def from_config(cls, config):
-        backbone = keras.saving.deserialize_keras_object(config["backbone"])
-        return cls(**{**config, "backbone": backbone})
 
 
 @keras.saving.register_keras_serializable("keras_bert")
