@@ -1,8 +1,8 @@
 """Text files -> documents -> sentences, streaming.
 
-A document is a list of sentences. Every file is read line by line, split at
-"\\n" only, and a file boundary is a document boundary. Four formats, told
-apart by the first 256 kB of each file:
+A document is a list of sentences. Every file (`.gz` and `.bz2` too) is read
+line by line, split at "\\n" only, and a file boundary is a document boundary.
+Four formats, told apart by the first 256 kB of each file:
 
 `lines`     The original's format: a sentence a line, a blank line between
             documents.
@@ -17,7 +17,9 @@ apart by the first 256 kB of each file:
             lines end the document (a chapter).
 """
 
+import bz2
 import glob
+import gzip
 import os
 import re
 
@@ -30,6 +32,8 @@ _HEAD_BYTES = 256 * 1024
 # No text has such lines; without a bound a file without line breaks would be
 # read into memory whole.
 _MAX_LINE_BYTES = 64 * 1024 * 1024
+
+_OPENERS = {".gz": gzip.open, ".bz2": bz2.open}
 
 # Columns at which plain text is wrapped; a Chinese character is one.
 _NARROWEST = 30
@@ -120,8 +124,12 @@ def _documents(paths, file_format):
 
 
 def read_lines(path):
-    """Yield the lines of a UTF-8 file, without line end, BOM removed."""
-    with open(path, "rb") as file:
+    """Yield the lines of a UTF-8 file, without line end, BOM removed.
+
+    `.gz` and `.bz2` files are unpacked while they are read.
+    """
+    opener = _OPENERS.get(os.path.splitext(path)[1].lower(), open)
+    with opener(path, "rb") as file:
         number = 0
         while raw := file.readline(_MAX_LINE_BYTES):
             number += 1

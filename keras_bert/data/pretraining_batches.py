@@ -12,6 +12,7 @@ tokens are copied and masked a window at a time, so memory stays bounded.
 
 import math
 
+import keras
 import numpy as np
 
 from keras_bert._errors import invalid
@@ -101,7 +102,20 @@ class PretrainingBatches:
         self.batches_per_epoch = max(1, rows // batch_size)
 
     def epoch(self, epoch):
-        """Yield the (x, y, sample_weight) of one pass."""
+        """Yield the (x, y, sample_weight) of one pass, batch by batch."""
+        for block in self.blocks(epoch):
+            count = len(keras.tree.flatten(block)[0])
+            for index in range(count):
+                yield keras.tree.map_structure(
+                    lambda array, index=index: array[index], block
+                )
+
+    def blocks(self, epoch, most=16):
+        """Yield the batches of one pass, up to `most` at a time.
+
+        The arrays have the number of batches as an additional first axis:
+        handing many batches over at once costs as much as one.
+        """
         missing = self.batches_per_epoch
         pending = None
         repeat = 0
@@ -113,16 +127,15 @@ class PretrainingBatches:
                         name: np.concatenate([pending[name], rows[name]])
                         for name in rows
                     }
-                count = len(rows["token_ids"])
-                start = 0
-                while start + self.batch_size <= count and missing:
-                    batch = slice(start, start + self.batch_size)
-                    yield self._batch({k: v[batch] for k, v in rows.items()})
-                    start += self.batch_size
-                    missing -= 1
+                count = len(rows["token_ids"]) // self.batch_size
+                count = min(count, missing)
+                for first in range(0, count, most):
+                    yield self._block(rows, first, min(first + most, count))
+                missing -= count
                 if not missing:
                     return
-                pending = {name: rows[name][start:] for name in rows}
+                used = count * self.batch_size
+                pending = {name: rows[name][used:] for name in rows}
             # A pass may have fewer rows than the first one had.
             repeat += 1
 
@@ -247,7 +260,14 @@ class PretrainingBatches:
             self.tokenizer.mask_token_id,
         }
 
-    def _batch(self, rows):
+    def _block(self, rows, first, last):
+        size = self.batch_size
+        rows = {
+            name: value[first * size : last * size].reshape(
+                last - first, size, -1
+            )
+            for name, value in rows.items()
+        }
         x = {
             name: rows[name]
             for name in (

@@ -150,14 +150,14 @@ def _as_dataset(batches, epochs, fixed):
         first = 0 if fixed else cell.value
         cell.value += 0 if fixed else per_iteration
         for epoch in range(first, first + per_iteration):
-            yield from batches.epoch(0 if fixed else epoch)
+            yield from batches.blocks(0 if fixed else epoch)
 
     rows, length = batches.batch_size, batches.sequence_length
     masks = batches.masking.max_predictions
     places = batches.max_sequences_per_row
 
     def spec(size, dtype=tf.int32):
-        return tf.TensorSpec((rows, size), dtype)
+        return tf.TensorSpec((None, rows, size), dtype)
 
     x = {
         "token_ids": spec(length),
@@ -167,12 +167,14 @@ def _as_dataset(batches, epochs, fixed):
         "cls_positions": spec(places),
     }
     y = {"mask_ids": spec(masks), "next_sentence": spec(places)}
-    weight = {name: spec(y[name].shape[1], tf.float32) for name in y}
+    weight = {name: spec(y[name].shape[2], tf.float32) for name in y}
     if not batches.next_sentence:
         y, weight = y["mask_ids"], weight["mask_ids"]
     dataset = tf.data.Dataset.from_generator(
         generate, output_signature=(x, y, weight)
     )
+    # The next blocks are drawn while the batches of this one train.
+    dataset = dataset.prefetch(2).unbatch()
     dataset = dataset.apply(
         tf.data.experimental.assert_cardinality(
             batches.batches_per_epoch * per_iteration

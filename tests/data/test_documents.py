@@ -1,3 +1,6 @@
+import bz2
+import gzip
+
 import pytest
 
 from keras_bert.data import read_documents
@@ -95,6 +98,13 @@ def test_wide_lines_without_punctuation_stay_lines(tmp_path):
     lines = ["a sentence of words of one length that has no mark"] * 12
     path = write(tmp_path / "a.txt", "\n".join(lines))
     assert list(read_documents(path)) == [lines]
+
+
+@pytest.mark.parametrize("packer", [gzip, bz2])
+def test_packed_files_are_unpacked(tmp_path, packer):
+    path = tmp_path / f"a.{'gz' if packer is gzip else 'bz2'}"
+    path.write_bytes(packer.compress(b"one a.\ntwo b.\n\nthree c."))
+    assert list(read_documents(path)) == [["one a.", "two b."], ["three c."]]
 
 
 def test_lines_end_at_newline_only(tmp_path):
