@@ -58,11 +58,15 @@ def adam_in_place(optimizer, gradient, variable, m, v, rate, root):
     reach.) For 49 variables with 1.3 million weights on 2 cores: 8 ms, against
     22 ms for the common body and 11 ms for keras.optimizers.AdamW.
     """
-    m, v, variable = m.value, v.value, variable.value
-    m.lerp_(gradient, 1 - optimizer.beta_1)
-    v.mul_(optimizer.beta_2)
-    v.addcmul_(gradient, gradient, value=1 - optimizer.beta_2)
-    # The rate divides the divisor, which makes no further tensor; where it
-    # is 0 the quotient is m / inf, that is 0.
-    root = v.sqrt().div_(root).add_(optimizer.epsilon).div_(rate)
-    variable.addcdiv_(m, root, value=-1)
+    import torch
+
+    # Trained weights ask for gradients, of which this is no part.
+    with torch.no_grad():
+        m, v, variable = m.value, v.value, variable.value
+        m.lerp_(gradient, 1 - optimizer.beta_1)
+        v.mul_(optimizer.beta_2)
+        v.addcmul_(gradient, gradient, value=1 - optimizer.beta_2)
+        # The rate divides the divisor, which makes no further tensor; where
+        # it is 0 the quotient is m / inf, that is 0.
+        root = v.sqrt().div_(root).add_(optimizer.epsilon).div_(rate)
+        variable.addcdiv_(m, root, value=-1)

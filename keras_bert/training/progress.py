@@ -102,7 +102,7 @@ class Progress(keras.callbacks.Callback):
 
 def _duration(seconds):
     """Seconds as a short text: 5ms, 2.5s, 3m20s, 4h05m, 2d03h."""
-    if seconds < 1:
+    if seconds < 0.9995:
         return f"{seconds * 1000:.0f}ms"
     if seconds < 60:
         return f"{seconds:.1f}s"
