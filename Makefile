@@ -64,8 +64,10 @@ test-torch: $(VENV)/test
 
 # The guides at the tiny size, as CI runs them.
 guides: $(VENV)/base
-	for guide in guides/*.py; do \
-		KERAS_BERT_TINY=1 $(BIN)/python $$guide || exit 1; done
+	rm -rf demo_output/guides && mkdir -p demo_output/guides
+	cd demo_output/guides && for guide in ../../guides/*.py; do \
+		echo "$$guide"; \
+		KERAS_BERT_TINY=1 ../../$(BIN)/python $$guide || exit 1; done
 
 clean:
 	rm -rf $(VENV) demo_output build *.egg-info

@@ -36,3 +36,7 @@ from keras_bert.checkpoints.report import LoadReport as LoadReport
 from keras_bert.checkpoints.source import open_source as open_source
 from keras_bert.checkpoints.write import WriteReport as WriteReport
 from keras_bert.checkpoints.write import write as write
+from keras_bert.tokenizers.bert_tokenizer import set_source_reader
+
+# BertTokenizer.from_preset(SOURCE) for everything that is no plain folder.
+set_source_reader(lambda source: open_source(source).tokenizer_arguments)

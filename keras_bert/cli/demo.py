@@ -24,7 +24,10 @@ import tensorflow as tf
 import tensorflow_text
 model = tf.saved_model.load(sys.argv[1])
 texts = json.load(open(sys.argv[2]))
-out = model.signatures["serving_default"](text=tf.constant(texts))
+pairs = [""] * len(texts)
+out = model.signatures["serving_default"](
+    text=tf.constant(texts), text_pair=tf.constant(pairs)
+)
 modules = sorted(name for name in sys.modules if name.startswith("keras_bert"))
 print(json.dumps({
     "label": [label.decode() for label in out["label"].numpy()],
@@ -46,25 +49,25 @@ def run(args):
     started = time.monotonic()
     tiny = bool(os.environ.get("KERAS_BERT_TINY"))
     minutes = args.minutes or (0.05 if tiny else 2.2)
-    _common.check_new(args.output)
-    with _common.new_folder(args.output) as folder:
-        demo = _Demo(folder, Path(args.output), args.seed, tiny, started)
-        demo.corpus()
-        demo.vocabulary()
-        demo.pretrain(minutes)
-        demo.fill_masks()
-        demo.classify()
-        demo.serve()
-        demo.summary()
-        _common.write_json(folder / "summary.json", demo.result)
-    print(f"\nAll written to {args.output}")
+    folder = _common.check_new(args.output)
+    # No staging here: every verb puts its own result in place when it is
+    # whole, and a demo that breaks off leaves them to look at.
+    folder.mkdir(parents=True, exist_ok=True)
+    demo = _Demo(folder, args.seed, tiny, started)
+    demo.corpus()
+    demo.vocabulary()
+    demo.pretrain(minutes)
+    demo.fill_masks()
+    demo.classify()
+    demo.serve()
+    demo.summary()
+    _common.write_json(folder / "summary.json", demo.result)
     return demo.result
 
 
 class _Demo:
-    def __init__(self, folder, name, seed, tiny, started):
+    def __init__(self, folder, seed, tiny, started):
         self.folder = folder
-        self.name = name
         self.seed = seed
         self.tiny = tiny
         self.started = started
@@ -80,8 +83,7 @@ class _Demo:
         from keras_bert.cli.main import build_parser
 
         words = [str(word) for word in words]
-        shown = [w.replace(str(self.folder), str(self.name)) for w in words]
-        print("$ keras-bert " + " ".join(shown), flush=True)
+        print("$ keras-bert " + " ".join(words), flush=True)
         args = build_parser().parse_args(words)
         return args.run(args)
 
@@ -288,12 +290,12 @@ class _Demo:
         _common.print_table(
             [
                 ("path", "what"),
-                (self.name / "vocab.txt", "the vocabulary"),
-                (self.name / "pretrained", "the pretrained encoder"),
-                (self.name / "classifier", "the fine-tuned classifier"),
-                (self.name / "predictions.tsv", "its held-out predictions"),
-                (self.name / "saved_model", "the same for any server"),
-                (self.name / "summary.json", "all figures of this run"),
+                (self.folder / "vocab.txt", "the vocabulary"),
+                (self.folder / "pretrained", "the pretrained encoder"),
+                (self.folder / "classifier", "the fine-tuned classifier"),
+                (self.folder / "predictions.tsv", "its held-out predictions"),
+                (self.folder / "saved_model", "the same for any server"),
+                (self.folder / "summary.json", "all figures of this run"),
             ]
         )
         print(

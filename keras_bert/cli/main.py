@@ -13,6 +13,7 @@ import sys
 import traceback
 
 VERBS = (
+    "vocab",
     "pretrain",
     "finetune",
     "evaluate",
