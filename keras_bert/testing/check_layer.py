@@ -125,7 +125,10 @@ def _check_gradients(layer, call):
 
     def loss():
         flat = keras.tree.flatten(_call(layer, call))
-        return sum(ops.sum(x * w) for x, w in zip(flat, weights, strict=True))
+        return sum(
+            ops.sum(ops.multiply(x, w))
+            for x, w in zip(flat, weights, strict=True)
+        )
 
     variables = layer.trainable_variables
     assert variables
