@@ -103,11 +103,13 @@ def tiny_backbone(**kwargs):
     return BertBackbone(**{**arguments, **kwargs})
 
 
-def tiny_classifier(**kwargs):
+def tiny_classifier(backbone=None, **kwargs):
     tokenizer = BertTokenizer(VOCABULARY, lowercase=True)
     preprocessor = BertTextClassifierPreprocessor(tokenizer, sequence_length=24)
     arguments = {"preprocessor": preprocessor, "labels": LABELS}
-    return BertTextClassifier(tiny_backbone(), **{**arguments, **kwargs})
+    return BertTextClassifier(
+        tiny_backbone(**(backbone or {})), **{**arguments, **kwargs}
+    )
 
 
 def id_rows(batch, length):
