@@ -39,3 +39,21 @@ def corpus_of():
         )
 
     return make
+
+
+@pytest.fixture(scope="session")
+def file(tmp_path_factory):
+    """Forty documents of three sentences; sentence s of document d is
+    d, s and a run of other words."""
+    lines = []
+    for document in range(40):
+        for sentence in range(3):
+            words = [
+                f"w{(document + sentence * word) % 20}"
+                for word in range(3 + (document * sentence) % 9)
+            ]
+            lines.append(" ".join(words))
+        lines.append("")
+    path = tmp_path_factory.mktemp("corpus") / "text.txt"
+    path.write_text("\n".join(lines))
+    return str(path)

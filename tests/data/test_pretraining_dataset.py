@@ -10,27 +10,7 @@ import numpy as np
 import pytest
 
 from keras_bert.data import Corpus
-from keras_bert.data import PretrainingBatches
 from keras_bert.data import pretraining_dataset
-from keras_bert.data.masking import Masking
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    """Forty documents of three sentences; sentence s of document d is
-    d, s and a run of other words."""
-    lines = []
-    for document in range(40):
-        for sentence in range(3):
-            words = [
-                f"w{(document + sentence * word) % 20}"
-                for word in range(3 + (document * sentence) % 9)
-            ]
-            lines.append(" ".join(words))
-        lines.append("")
-    path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    path.write_text("\n".join(lines))
-    return str(path)
 
 
 def batches_of(dataset):
@@ -179,42 +159,12 @@ def test_the_seed_changes_everything_and_the_batch_size_nothing(
     assert (small[:shorter] != other[:shorter]).any(axis=1).all()
 
 
-def test_every_pass_has_the_length_of_the_first(file, tokenizer):
-    batches = PretrainingBatches(
-        Corpus.from_files(file, tokenizer), tokenizer, 16, 2
-    )
-    wanted = batches.batches_per_epoch
-    assert wanted == batches.rows_of_first_epoch // 2
-    rows = [
-        sum(window.layout.num_rows for window in batches._windows(epoch, 0))
-        for epoch in range(12)
-    ]
-    # Some passes are topped up, some are cut.
-    assert min(rows) < 2 * wanted < max(rows)
-    assert {len(list(batches.epoch(epoch))) for epoch in range(12)} == {wanted}
-
-
 def test_fewer_rows_than_a_batch_still_give_one_batch(file, tokenizer):
     dataset = pretraining_dataset(file, tokenizer, 64, 500)
     assert len(dataset) == 1
     ((x, _, _),) = batches_of(dataset)
     # Topped up by further draws, not by copies of the same rows.
     assert len(np.unique(x["token_ids"], axis=0)) > 480
-
-
-def test_windows_do_not_change_what_is_drawn(file, tokenizer, monkeypatch):
-    corpus = Corpus.from_files(file, tokenizer)
-
-    def rows():
-        batches = PretrainingBatches(corpus, tokenizer, 64, 1, packing=False)
-        found = [x["token_ids"][0].tolist() for x, _, _ in batches.epoch(0)]
-        return sorted(found)
-
-    whole = rows()
-    monkeypatch.setattr(
-        "keras_bert.data.pretraining_batches._WINDOW_TOKENS", 300
-    )
-    assert rows() == whole
 
 
 def test_a_new_process_draws_the_same_batches(file, tokenizer):
@@ -312,12 +262,6 @@ def test_training_can_set_the_epoch_that_keras_peeks_away(file, tokenizer):
         assert (one == other).all()
 
 
-def test_a_tokenizer_too_small_for_the_corpus_is_refused(tokenizer):
-    corpus = Corpus([5, 900, 6], [0, 2, 3], [0, 1, 2])
-    with pytest.raises(ValueError, match="argument `tokenizer`.*900.*28 tok"):
-        PretrainingBatches(corpus, tokenizer)
-
-
 def test_one_document_means_no_next_sentence(tmp_path, tokenizer):
     path = tmp_path / "one.txt"
     path.write_text("w0 w1 w2\nw3 w4\n" * 30)
@@ -326,40 +270,6 @@ def test_one_document_means_no_next_sentence(tmp_path, tokenizer):
     assert not isinstance(dataset.element_spec[1], dict)
     with pytest.raises(ValueError, match="argument `next_sentence`"):
         pretraining_dataset(str(path), tokenizer, 16, 2, next_sentence=True)
-
-
-def test_users_12_memory_does_not_grow_with_the_text(
-    tmp_path, tokenizer, corpus_of, monkeypatch
-):
-    import tracemalloc
-
-    # 200,000 lines: two bytes a token and eight a sentence are kept.
-    path = tmp_path / "large.txt"
-    with open(path, "w") as file:
-        for number in range(200_000):
-            file.write("w1 w2 w3 w4 w5\n" if number % 200 else "\n")
-    corpus = Corpus.from_files(str(path), tokenizer)
-    arrays = (corpus.ids, corpus.sentence_bounds, corpus.document_bounds)
-    assert sum(array.nbytes for array in arrays) < 4_000_000
-
-    # What is built for batches is a window, whatever the number of documents.
-    monkeypatch.setattr(
-        "keras_bert.data.pretraining_batches._WINDOW_TOKENS", 10_000
-    )
-
-    def peak(documents):
-        corpus = corpus_of(*[[50] * 20] * documents)
-        corpus.ids %= len(tokenizer.vocabulary)
-        tracemalloc.start()
-        batches = PretrainingBatches(corpus, tokenizer, 64, 32)
-        for _ in batches.epoch(0):
-            pass
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return most
-
-    small = peak(30)
-    assert peak(120) < 1.2 * small
 
 
 def test_users_13_documents_of_one_sentence_are_warned_about(
@@ -376,28 +286,6 @@ def test_users_13_documents_of_one_sentence_are_warned_about(
     dataset = pretraining_dataset(str(path), tokenizer, 32, 1, epochs=20)
     found = [y["next_sentence"][0, 0] for _, y, _ in dataset]
     assert set(map(int, found)) == {0, 1}
-
-
-def test_users_17_padding_stays_padding_and_specials_stay(tokenizer):
-    corpus = Corpus.from_documents([["w0"], ["w1 w2 w3"]], tokenizer)
-    batches = PretrainingBatches(
-        corpus,
-        tokenizer,
-        12,
-        1,
-        packing=False,
-        next_sentence=False,
-        masking=Masking(1.0, 1.0, 0.0, max_predictions=12),
-        short_seq_prob=0,
-    )
-    rows = sorted(
-        (x["token_ids"].tolist()[0], x["padding_mask"].tolist()[0])
-        for x, _, _ in batches.epoch(0)
-    )
-    assert rows == [
-        ([2, 4, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1] + [0] * 9),
-        ([2, 4, 4, 4, 3, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1] + [0] * 7),
-    ]
 
 
 def test_users_18_the_number_of_steps_is_known_and_the_data_end(
