@@ -51,7 +51,8 @@ lint: $(VENV)/test
 
 # Text and data do not depend on the backend: those folders run once.
 ONCE := tests/tokenizers tests/data tests/tasks tests/cli tests/project
-EACH := tests/layers tests/training tests/models tests/checkpoints tests/export tests/reload
+EACH := tests/layers tests/training tests/models tests/checkpoints \
+	tests/export tests/test_reload.py
 
 test-tensorflow: $(VENV)/test
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest $(ONCE) $(EACH) $(PYTEST_ARGS)

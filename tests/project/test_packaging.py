@@ -84,10 +84,10 @@ def test_makefile_has_the_two_commands_and_torch_args():
 def test_makefile_runs_every_test_file():
     text = (ROOT / "Makefile").read_text("utf-8")
     listed = set(re.findall(r"tests/([\w.]+)", text))
-    present = {
+    # Both ways: pytest stops at a path that does not exist.
+    assert listed == {
         path.relative_to(TESTS).parts[0] for path in TESTS.rglob("test_*.py")
     }
-    assert present <= listed
 
 
 def test_ci_runs_all_and_prints_the_slowest_tests():
