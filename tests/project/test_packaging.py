@@ -149,3 +149,24 @@ def test_the_search_for_skips_sees_each_form():
     assert skips("import pytest\npytest.raises(ValueError)") == []
     with pytest.raises(AssertionError):
         known_gaps("a/test_b.py::test_c no-issue it fails")
+
+
+def test_contributing_names_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    packages = {p.name for p in (ROOT / "keras_bert").iterdir() if p.is_dir()}
+    named = set(re.findall(r"`([\w/.]+\.(?:py|md|txt|toml))`", text))
+    assert len(named) > 10
+    for name in named - {"__init__.py"}:
+        inside = name.split("/")[0] in packages
+        assert (ROOT / ("keras_bert/" if inside else "") / name).exists(), name
+    for package in packages - {"__pycache__"}:
+        assert f"    {package}/" in text, package
+
+
+def test_contributing_names_the_one_test_that_it_runs():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    (word,) = re.findall(r"pytest tests -k (\w+)", text)
+    sources = [path.read_text("utf-8") for path in TESTS.rglob("test_*.py")]
+    assert sum(source.count(f"def test_{word}(") for source in sources) == 1
+    for path in re.findall(r"pytest (tests/\S+)", text):
+        assert (ROOT / path).exists(), path
