@@ -17,7 +17,7 @@ The interface for the packages after this one:
         .vocabulary, .tokenizer_config
         .names(), .shape(n), .dtype(n), .read(n), .foreign_names(n), .unused
 
-    report = load_weights(model, checkpoint, strict=True);  report.show()
+    report = load_weights(model, checkpoint, strict=True)   logged once
     write(model, DIR, format, preprocessor=None, ...)   the rest comes from
                             the model's and the preprocessor's get_config;
         returns a WriteReport (written, dropped, notes); .show() warns

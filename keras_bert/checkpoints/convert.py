@@ -1,8 +1,8 @@
 """From one format to another, verified by reading back."""
 
 from keras_bert.checkpoints import shapes
+from keras_bert.checkpoints.parts import of_checkpoint
 from keras_bert.checkpoints.source import open_source
-from keras_bert.checkpoints.write import of_checkpoint
 from keras_bert.checkpoints.write import placed
 from keras_bert.checkpoints.write import write_parts
 

@@ -1,5 +1,6 @@
 """Writing a folder that transformers loads without a missing name."""
 
+import json
 from pathlib import Path
 
 from keras_bert.checkpoints import config as configs
@@ -51,6 +52,46 @@ def write_huggingface(folder, parts):
         parts.tokenizer,
         parts.backbone_config["max_sequence_length"],
     )
+    if architecture == "BertModel":
+        _write_sentence_embedder(Path(folder), parts)
+
+
+def _write_sentence_embedder(folder, parts):
+    """The files by which sentence-transformers pools and normalises."""
+    pooling = parts.embedder_config.get("pooling_mode")
+    layers = parts.embedder_config.get("hidden_layers", -1)
+    if pooling not in ("mean", "cls", "max") or layers != -1:
+        return
+    kinds = ["Transformer", "Pooling"]
+    if parts.embedder_config.get("normalize", True):
+        kinds.append("Normalize")
+    modules = [
+        {
+            "idx": i,
+            "name": str(i),
+            "path": f"{i}_{kind}" if i else "",
+            "type": f"sentence_transformers.models.{kind}",
+        }
+        for i, kind in enumerate(kinds)
+    ]
+    # A list, which `write_json` and `read_json` leave to objects.
+    (folder / "modules.json").write_text(json.dumps(modules, indent=2))
+    (folder / "1_Pooling").mkdir()
+    write_json(
+        folder / "1_Pooling" / "config.json",
+        {
+            "word_embedding_dimension": parts.backbone_config["hidden_dim"],
+            "pooling_mode_cls_token": pooling == "cls",
+            "pooling_mode_mean_tokens": pooling == "mean",
+            "pooling_mode_max_tokens": pooling == "max",
+        },
+    )
+    length = (parts.preprocessor_config or {}).get("sequence_length")
+    if length:
+        write_json(
+            folder / "sentence_bert_config.json",
+            {"max_seq_length": length, "do_lower_case": False},
+        )
 
 
 def without_place(parts):

@@ -52,7 +52,8 @@ def load_weights(model, checkpoint, strict=True):
             differs, raises. `False` leaves such variables as they are and
             reports them.
 
-    Returns a `LoadReport`.
+    Returns a `LoadReport`, which is logged once (a warning when a name was
+    left over on either side).
 
     Raises:
         ValueError: as `strict` says; a file that turns out to be damaged.
@@ -85,6 +86,7 @@ def load_weights(model, checkpoint, strict=True):
         _raise_problems(report, checkpoint)
     for name in report.used:
         _assign(variables[name], checkpoint.read(name))
+    report.show()
     return report
 
 

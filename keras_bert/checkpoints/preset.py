@@ -24,7 +24,9 @@ FORMAT_VERSION = 1
 
 
 def is_preset(folder):
-    """Whether the folder's config.json is ours."""
+    """Whether the folder is ours, by its weights or by its config.json."""
+    if (Path(folder) / WEIGHTS).is_file():
+        return True
     path = Path(folder) / "config.json"
     if not path.is_file():
         return False
@@ -38,6 +40,8 @@ def open_preset(folder, source=None):
     """A `Checkpoint` of our own folder."""
     folder = Path(folder)
     path = folder / "config.json"
+    if not path.is_file():
+        raise ValueError(f"{folder} lacks config.json")
     config = read_json(path)
     version = config.get("format_version")
     if version != FORMAT_VERSION:
@@ -63,7 +67,7 @@ def open_preset(folder, source=None):
         config["backbone"],
         task=config.get("task"),
         task_config=task_config,
-        embedder_config=task_config if is_embedder else None,
+        embedder_config=task_config if is_embedder else config.get("embedder"),
         preprocessor_config=config.get("preprocessor"),
         tokenizer=tokenizer,
         path=folder,
@@ -99,6 +103,7 @@ def write_preset(folder, parts):
             "task": parts.task,
             "task_config": parts.task_config,
             "preprocessor": parts.preprocessor_config,
+            "embedder": parts.embedder_config or None,
         },
     )
 

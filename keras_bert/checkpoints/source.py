@@ -61,7 +61,7 @@ def _open(source):
 
 
 def _open_folder(folder, source):
-    found = _formats(folder)
+    found = formats_in(folder)
     if len(found) > 1:
         listed = "; ".join(
             f"{name}: {', '.join(files)}" for name, files in found.items()
@@ -96,7 +96,7 @@ def _open_folder(folder, source):
     return google.open_google(google.prefix_in(folder), source)
 
 
-def _formats(folder):
+def formats_in(folder):
     """{format: its weight files} of a folder."""
     found = {
         "keras_bert": [preset.WEIGHTS] * preset.is_preset(folder),

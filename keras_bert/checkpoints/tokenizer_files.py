@@ -223,9 +223,15 @@ def write_tokenizer(folder, tokenizer, max_length):
         **SPECIAL_TOKENS,
         **tokenizer.config,
     }
-    # Added tokens are ordinary lines of the vocabulary that we write.
-    config.pop("vocab_file", None)
-    config.pop("tokenizer_file", None)
+    # What names other files, or code, of the folder it came from.
+    for key in (
+        "vocab_file",
+        "tokenizer_file",
+        "special_tokens_map_file",
+        "name_or_path",
+        "auto_map",
+    ):
+        config.pop(key, None)
     write_vocabulary(Path(folder) / "vocab.txt", tokenizer.vocabulary)
     write_json(Path(folder) / "tokenizer_config.json", config)
 

@@ -11,19 +11,14 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import keras
-import numpy as np
-
 from keras_bert._errors import invalid
 from keras_bert.checkpoints import config as configs
 from keras_bert.checkpoints import load
-from keras_bert.checkpoints import names
-from keras_bert.checkpoints import tensors
-from keras_bert.checkpoints import tokenizer_files
 from keras_bert.checkpoints.files import atomic_folder
-from keras_bert.checkpoints.files import numpy_dtype
+from keras_bert.checkpoints.parts import of_model
+from keras_bert.checkpoints.parts import plain_config
 from keras_bert.checkpoints.report import LOGGER
-from keras_bert.checkpoints.source import _formats
+from keras_bert.checkpoints.source import formats_in
 
 FORMATS = ("keras_bert", "huggingface", "google", "keras_hub")
 _WRITERS = {
@@ -35,121 +30,6 @@ _WRITERS = {
     "google": ("keras_bert.checkpoints.google_writer", "write_google"),
     "keras_hub": ("keras_bert.checkpoints.keras_hub", "write_keras_hub"),
 }
-
-
-class Parts:
-    """What a writer is handed: configs, and arrays by our names.
-
-    Args:
-        backbone_config: `BertBackbone` arguments.
-        arrays: {our name: (part, shape, dtype, read)}.
-        tokenizer: `TokenizerFiles` or None.
-        task, task_config, preprocessor_config: as in `Checkpoint`.
-    """
-
-    def __init__(
-        self,
-        backbone_config,
-        arrays,
-        tokenizer=None,
-        task=None,
-        task_config=None,
-        preprocessor_config=None,
-    ):
-        self.backbone_config = dict(backbone_config)
-        self.tokenizer = tokenizer
-        self.task = task
-        self.task_config = dict(task_config or {})
-        self.preprocessor_config = preprocessor_config
-        self._arrays = arrays
-
-    def names(self):
-        return list(self._arrays)
-
-    def heads(self):
-        return {part for part, *_ in self._arrays.values()}
-
-    def shape(self, name):
-        return tuple(self._arrays[name][1])
-
-    def dtype(self, name):
-        return np.dtype(self._arrays[name][2])
-
-    def read(self, name):
-        return self._arrays[name][3]()
-
-    def foreign(self, format):
-        """Items for a foreign file, in the table's order.
-
-        Each is (entry, dtype, foreign shapes, read), `read()` giving the
-        arrays of `entry.foreign`.
-        """
-        for entry in names.entries(format, self.backbone_config["num_layers"]):
-            if entry.name not in self._arrays:
-                continue
-            part, shape, dtype, read = self._arrays[entry.name]
-            if part != entry.part:
-                continue
-            yield (
-                entry,
-                np.dtype(dtype),
-                tensors.split_shapes(entry.kind, format, shape),
-                lambda entry=entry, read=read: tensors.split(
-                    entry.kind, format, read()
-                ),
-            )
-
-
-def of_checkpoint(checkpoint):
-    """`Parts` of an open checkpoint: nothing is read yet."""
-    return Parts(
-        checkpoint.backbone_config,
-        {
-            name: (
-                checkpoint.part(name),
-                checkpoint.shape(name),
-                checkpoint.dtype(name),
-                lambda name=name: checkpoint.read(name),
-            )
-            for name in checkpoint.names()
-        },
-        tokenizer=checkpoint.tokenizer_files,
-        task=checkpoint.task,
-        task_config=checkpoint.task_config,
-        preprocessor_config=checkpoint.preprocessor_config,
-    )
-
-
-def of_model(model, tokenizer, task, task_config, preprocessor_config):
-    """`Parts` of a backbone or task model."""
-    heads = load.TASK_PARTS.get(task, ())
-    arrays = {}
-    for name, variable in load.model_variables(model).items():
-        part = names.part_of(name)
-        if part == "logits":
-            part = (*heads, "classifier")[0]
-        arrays[name] = (
-            part,
-            variable.shape,
-            numpy_dtype(variable.dtype),
-            lambda variable=variable: _to_numpy(variable),
-        )
-    return Parts(
-        plain_config(getattr(model, "backbone", model)),
-        arrays,
-        tokenizer=tokenizer_files.of_tokenizer(tokenizer),
-        task=task,
-        task_config=task_config,
-        preprocessor_config=preprocessor_config,
-    )
-
-
-def plain_config(thing, without=()):
-    """An object's arguments, without Keras' own and without objects."""
-    config = thing.get_config()
-    for key in ("name", "trainable", "dtype", *without):
-        config.pop(key, None)
-    return config
 
 
 def write(
@@ -294,7 +174,7 @@ def _check_target(directory, format):
     if directory.is_file():
         raise invalid("directory", "a folder, found a file", str(directory))
     if directory.is_dir():
-        others = [name for name in _formats(directory) if name != format]
+        others = [name for name in formats_in(directory) if name != format]
         if others:
             raise invalid(
                 "directory",
@@ -302,9 +182,3 @@ def _check_target(directory, format):
                 f"one of {others[0]})",
                 str(directory),
             )
-
-
-def _to_numpy(variable):
-    # Under torch a bfloat16 variable comes as float32: back, exactly.
-    array = keras.ops.convert_to_numpy(variable)
-    return array.astype(numpy_dtype(variable.dtype), copy=False)

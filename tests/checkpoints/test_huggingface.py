@@ -306,9 +306,13 @@ def test_head_of_another_task_is_newly_initialised_and_reported(
 
 def test_report_is_logged_once(write_hf, build, caplog):
     folder = write_hf("BertForPreTraining")
-    _, report = build(folder)
     with caplog.at_level("INFO", logger="keras_bert"):
-        report.show()
+        build(folder)
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert "cls.predictions.bias" in record.message
+    caplog.clear()
+    with caplog.at_level("INFO", logger="keras_bert"):
+        build(folder, "BertPretrainer")
+    (record,) = caplog.records
+    assert record.levelname == "INFO"

@@ -112,3 +112,27 @@ def test_sentence_embeddings_and_their_order_equal_transformers(
             scores[order[differing]], scores[other[differing]], atol=1e-6
         )
         assert differing.sum() <= 4
+
+
+def test_pooling_survives_conversion_and_sentence_transformers_opens_it(
+    folder, tmp_path, sentences
+):
+    import sentence_transformers
+
+    from keras_bert.checkpoints import convert
+
+    convert(folder, tmp_path / "ours")
+    checkpoint = open_source(tmp_path / "ours")
+    assert checkpoint.task_arguments("BertTextEmbedder") == {
+        "pooling_mode": "mean",
+        "normalize": True,
+    }
+    convert(tmp_path / "ours", tmp_path / "back", "huggingface")
+    few = sentences[:4]
+    found, expected = (
+        sentence_transformers.SentenceTransformer(
+            str(path), device="cpu"
+        ).encode(few)
+        for path in (tmp_path / "back", folder)
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-6)
