@@ -188,7 +188,7 @@ def test_file_keeps_optimizer_schedule_and_next_loss(
     assert losses[0] == losses[1]
     assert len(set(losses[0])) == 4
     # Still the recipe: the next fit lays a new line.
-    other.fit(x, y, sample_weight=weight, batch_size=8)
+    other._prepare_fit(x, batch_size=8)
     assert other.optimizer.schedule.known_span == (12, 2)
 
 
@@ -198,8 +198,7 @@ def test_file_from_before_the_first_step_loads_without_a_warning(
     pretrainer.save(tmp_path / "m.keras")
     other = keras.models.load_model(tmp_path / "m.keras")
     assert not [w for w in recwarn if "optimizer" in str(w.message)]
-    x, y, weight = pretraining_batch
-    other.fit(x, y, sample_weight=weight)
+    other._prepare_fit(pretraining_batch[0])
     assert other.optimizer.schedule.known_span == (0, 1)
 
 
