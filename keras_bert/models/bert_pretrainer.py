@@ -81,7 +81,14 @@ class BertPretrainer(BertTask):
                 dtype=self.dtype_policy,
                 name="next_sentence",
             )
+        self._mask_positions = keras.Input(
+            (None,), dtype="int32", name="mask_positions"
+        )
         self._finish()
+
+    @property
+    def input(self):
+        return {**self.backbone.input, "mask_positions": self._mask_positions}
 
     def build(self, input_shape=None):
         width = self.backbone.hidden_dim

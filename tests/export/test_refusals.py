@@ -7,6 +7,7 @@ import pytest
 from keras_bert.export import saved_model
 from keras_bert.export import text_signature
 from keras_bert.export.classification import classification_outputs
+from keras_bert.models import BertPretrainer
 
 
 def test_a_folder_with_files_is_refused_and_kept(fresh, tmp_path):
@@ -174,3 +175,25 @@ if keras.config.backend() == "tensorflow":
         assert set(outputs) == {"sequence_output", "pooled_output"}
         for name, value in outputs.items():
             np.testing.assert_allclose(value, expected[name], atol=1e-5)
+
+    def test_a_pretrainer_takes_mask_positions_and_checks_them(fresh, tmp_path):
+        tf = saved_model.tensorflow()
+        model = BertPretrainer(fresh.backbone)
+        model.export(tmp_path / "pretrainer")
+        ids = tf.saved_model.load(tmp_path / "pretrainer").signatures["ids"]
+        rows = tf.constant([[2, 7, 3]])
+        inputs = {
+            "token_ids": rows,
+            "segment_ids": tf.zeros_like(rows),
+            "padding_mask": tf.ones_like(rows),
+            "mask_positions": tf.constant([[1, 2]]),
+        }
+        outputs, expected = ids(**inputs), model(inputs)
+        assert set(outputs) == {"mask_ids", "next_sentence"}
+        for name, value in outputs.items():
+            np.testing.assert_allclose(value, expected[name], atol=1e-5)
+        inputs["mask_positions"] = tf.constant([[1, 3]])
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            ids(**inputs)
+        assert "mask_positions" in str(caught.value)
+        assert "row length" in str(caught.value)
