@@ -18,15 +18,11 @@ def model_variables(model):
     found = {}
     for variable in model.weights:
         parts = variable.path.split("/")
-        start = 1
-        # A wrapper may put its own name before the backbone's.
-        while start < len(parts) - 1 and (
-            names.part_of("/".join(parts[start:])) is None
-        ):
-            start += 1
-        if start == len(parts) - 1:
-            start = 1
-        found["/".join(parts[start:])] = variable
+        # A layer built outside its model's `build` lacks the model's name;
+        # a wrapper may put one more name before the backbone's.
+        ends = ["/".join(parts[i:]) for i in range(len(parts) - 1)]
+        known = [end for end in ends if names.part_of(end) is not None]
+        found[(known or ends[1:] or [parts[-1]])[0]] = variable
     return found
 
 
