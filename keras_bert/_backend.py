@@ -99,13 +99,22 @@ def _softmax(query, key, mask):
 def _attention_jax(query, key, value, mask):
     import jax
 
+    platform = jax.default_backend()
+    dtype = query.dtype
+    if platform == "cpu":
+        # XLA has no float16 product with a float32 sum on the CPU.
+        query, key, value = (
+            ops.cast(x, "float32") if x.dtype == "float16" else x
+            for x in (query, key, value)
+        )
     # Only on a GPU may Keras look for a fused kernel: its path for TPUs
     # takes the mask of the first row for the whole batch. The mask has the
     # full two lengths, which cuDNN asks for.
-    flash = None if jax.default_backend() == "gpu" else False
-    return ops.dot_product_attention(
+    flash = None if platform == "gpu" else False
+    context = ops.dot_product_attention(
         query, key, value, mask=mask[:, None], flash_attention=flash
     )
+    return ops.cast(context, dtype)
 
 
 def _attention_torch(query, key, value, mask):

@@ -46,6 +46,10 @@ class MaskedLMHead(keras.layers.Layer):
     token table of the backbone (tied: the head reads the table and does not
     own it) plus a bias. Logits are float32 under every dtype policy.
 
+    A functional model of a backbone and this head computes and trains, but
+    Keras cannot tie the two again when it loads one from a `.keras` file:
+    use `keras_bert.BertMaskedLM`, or a subclassed model, to save.
+
     Args:
         token_embedding: `keras.layers.Embedding`. The backbone's
             `token_embedding`, whose table decodes.

@@ -26,13 +26,19 @@ class BackboneDetails(keras.layers.Layer):
         return self.backbone.compute_output_spec(inputs, details=self.details)
 
     def get_config(self):
+        # The backbone itself, not its config: Keras links two places that
+        # hold one object only if it serializes the object in both.
         return {
             **super().get_config(),
-            "backbone": keras.saving.serialize_keras_object(self.backbone),
+            "backbone": self.backbone,
             "details": self.details,
         }
 
     @classmethod
     def from_config(cls, config):
-        backbone = keras.saving.deserialize_keras_object(config["backbone"])
-        return cls(**{**config, "backbone": backbone})
+        config = dict(config)
+        if isinstance(config["backbone"], dict):
+            config["backbone"] = keras.saving.deserialize_keras_object(
+                config["backbone"]
+            )
+        return cls(**config)
