@@ -43,6 +43,9 @@ class WordPieceGraph:
         ]
         if specials:
             tokens += SPECIAL_STAND_INS
+        # The builder also refuses a vocabulary of nothing but [UNK] and the
+        # like, which no text gives.
+        tokens.append("\x01")
         tf = tensorflow()
         with tf.init_scope():
             self.wordpiece = tensorflow_text().FastWordpieceTokenizer(

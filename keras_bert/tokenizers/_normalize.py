@@ -29,17 +29,33 @@ STAND_INS = ("\x7f", "\u0378", "\ufdd5", "\U0001fffe")
 SPECIAL_STAND_INS = tuple(chr(0xFDD0 + i) for i in range(5))
 
 
+def rarely(condition, function, otherwise, *inputs):
+    """`tf.cond` whose first branch is set up only when it is first taken.
+
+    A new tf.data iterator sets up every operation of its function, about
+    0.1 ms each. A call that is not inlined counts as one.
+    """
+    tf = tensorflow()
+    call = tf.function(
+        function,
+        autograph=False,
+        experimental_attributes={"_noinline": True},
+    )
+    return tf.cond(condition, lambda: call(*inputs), lambda: otherwise(*inputs))
+
+
 def on_rows(rows, flags, function):
     """`rows` with `function` applied to those that are flagged."""
     tf = tensorflow()
 
-    def treat():
+    def treat(rows, flags):
         index = tf.where(flags)
         treated = function(tf.gather(rows, index[:, 0]))
         return tf.tensor_scatter_nd_update(rows, index, treated)
 
-    # The condition spares the usual batch all of the operations inside.
-    return tf.cond(tf.reduce_any(flags), treat, lambda: rows)
+    return rarely(
+        tf.reduce_any(flags), treat, lambda rows, flags: rows, rows, flags
+    )
 
 
 def repair_utf8(rows):
@@ -66,14 +82,36 @@ def _lower(rows):
     )
 
 
+def decode(rows):
+    """(splits, code points) of valid UTF-8.
+
+    The plain operation: `tf.strings.unicode_decode` wraps it in a ragged
+    tensor, whose many small operations a new tf.data iterator has to
+    optimise each time.
+    """
+    tf = tensorflow()
+    return tf.raw_ops.UnicodeDecode(
+        input=rows, input_encoding="UTF-8", Tsplits=tf.int32
+    )
+
+
+def _encode(splits, points):
+    tf = tensorflow()
+    return tf.raw_ops.UnicodeEncode(
+        input_values=points, input_splits=splits, output_encoding="UTF-8"
+    )
+
+
 def _lower_new(rows):
     tf = tensorflow()
-    points = tf.strings.unicode_decode(rows, "UTF-8")
-    flat = points.flat_values
-    for first, last, distance in _unicode.NEW_CAPITALS:
-        capital = (flat >= first) & (flat <= last)
-        flat = tf.where(capital, flat + distance, flat)
-    rows = tf.strings.unicode_encode(points.with_flat_values(flat), "UTF-8")
+    splits, points = decode(rows)
+    first, last, distance = (
+        tf.constant(column)[:, None]
+        for column in zip(*_unicode.NEW_CAPITALS, strict=True)
+    )
+    capital = (points >= first) & (points <= last)
+    points += tf.reduce_sum(tf.where(capital, distance, 0), axis=0)
+    rows = _encode(splits, points)
     # Whether a sigma is final depends on the letters round it, across marks.
     # It is read off a copy with an "a" for each new letter and an acute
     # accent for each new mark.
@@ -81,15 +119,10 @@ def _lower_new(rows):
     copy = tf.strings.regex_replace(
         copy, f"[{_unicode.NEW_IGNORABLE}]", "\u0301"
     )
-    lowered = tf.strings.unicode_decode(
-        tf.strings.lower(rows, encoding="utf-8"), "UTF-8"
-    )
-    copy = tf.strings.unicode_decode(
-        tf.strings.lower(copy, encoding="utf-8"), "UTF-8"
-    ).flat_values
+    splits, points = decode(tf.strings.lower(rows, encoding="utf-8"))
+    _, copy = decode(tf.strings.lower(copy, encoding="utf-8"))
     is_sigma = (copy == ord("ς")) | (copy == ord("σ"))
-    flat = tf.where(is_sigma, copy, lowered.flat_values)
-    return tf.strings.unicode_encode(lowered.with_flat_values(flat), "UTF-8")
+    return _encode(splits, tf.where(is_sigma, copy, points))
 
 
 def _hide_newer(rows):
@@ -160,37 +193,33 @@ def words_of(rows):
     return starts, ends
 
 
-def _utf8_sizes(points):
-    """Bytes that each code point takes."""
-    tf = tensorflow()
-    size = tf.ones_like(points)
-    for bound in (0x80, 0x800, 0x10000):
-        size += tf.cast(points >= bound, tf.int32)
-    return size
-
-
 def _spoil_long_words(rows):
     """The first code point of each too long word replaced by a stand-in.
 
     The stand-in has as many bytes, so that no offset moves.
     """
     tf = tensorflow()
-    points = tf.strings.unicode_decode(rows, "UTF-8")
-    flat = points.flat_values
-    sizes = _utf8_sizes(flat)
+    splits, points = decode(rows)
+    sizes = 1 + tf.searchsorted([0x80, 0x800, 0x10000], points, side="right")
     # Byte at which each code point of the joined rows starts.
     start_byte = tf.cumsum(sizes, exclusive=True)
-    row_bytes = tf.cumsum(tf.strings.length(rows), exclusive=True)
+    row_byte = tf.cumsum(tf.strings.length(rows), exclusive=True)
     starts, ends = words_of(rows)
-    base = tf.gather(row_bytes, starts.value_rowids())
+    row = tf.searchsorted(
+        starts.row_splits,
+        tf.range(tf.size(starts.values, tf.int64)),
+        side="right",
+    )
+    base = tf.gather(row_byte, row - 1)
     first = tf.searchsorted(start_byte, base + tf.cast(starts.values, tf.int32))
     end = tf.searchsorted(start_byte, base + tf.cast(ends.values, tf.int32))
-    first = tf.boolean_mask(first, end - first > LONGEST_WORD)
+    first = tf.gather(first, tf.where(end - first > LONGEST_WORD))
     stand_in = tf.gather(
-        tf.constant([ord(c) for c in STAND_INS]), tf.gather(sizes, first) - 1
+        tf.constant([ord(c) for c in STAND_INS]),
+        tf.gather(sizes, first[:, 0]) - 1,
     )
-    flat = tf.tensor_scatter_nd_update(flat, first[:, None], stand_in)
-    return tf.strings.unicode_encode(points.with_flat_values(flat), "UTF-8")
+    points = tf.tensor_scatter_nd_update(points, first, stand_in)
+    return _encode(splits, points)
 
 
 def spoil_long_words(rows):

@@ -21,7 +21,9 @@ import functools
 
 from keras_bert._tensorflow import tensorflow
 from keras_bert.tokenizers import _unicode
+from keras_bert.tokenizers._normalize import decode
 from keras_bert.tokenizers._normalize import normalize
+from keras_bert.tokenizers._normalize import rarely
 from keras_bert.tokenizers._normalize import repair_utf8
 
 # Code points whose normalised length is not their own: all of them lie here.
@@ -59,9 +61,13 @@ def _table(lowercase, strip_accents):
 def _bytes_left(points, lowercase, strip_accents):
     tf = tensorflow()
     numbers, blocks = _table(lowercase, strip_accents)
-    block = tf.gather(tf.constant(numbers), points // BLOCK)
-    flat = tf.constant(blocks, tf.int32)
-    return tf.gather(tf.reshape(flat, [-1]), block * BLOCK + points % BLOCK)
+    # Shifts: TensorFlow's integer division costs more than the look-ups.
+    block = tf.gather(tf.constant(numbers), tf.bitwise.right_shift(points, 8))
+    place = tf.bitwise.left_shift(block, 8) + tf.bitwise.bitwise_and(
+        points, BLOCK - 1
+    )
+    flat = tf.reshape(tf.constant(blocks, tf.int32), [-1])
+    return tf.gather(flat, place)
 
 
 def _to_points(raw, row, starts, ends, lowercase, strip_accents):
@@ -70,20 +76,30 @@ def _to_points(raw, row, starts, ends, lowercase, strip_accents):
     `row` is the row of each token.
     """
     tf = tensorflow()
-    points = tf.strings.unicode_decode(raw, "UTF-8")
-    splits = tf.cast(points.row_splits, tf.int32)
-    left = _bytes_left(points.values, lowercase, strip_accents)
+    splits, points = decode(raw)
+    left = _bytes_left(points, lowercase, strip_accents)
     reach = tf.cumsum(tf.maximum(left, 0))
     base = tf.gather(tf.concat([[0], reach], axis=0), splits)
     base = tf.gather(base, row)
     start = tf.searchsorted(reach, base + starts, side="right")
     end = tf.searchsorted(reach, base + ends, side="left") + 1
-    if strip_accents:
-        # On to the next code point that is no deleted accent, within the row.
+    limit = tf.gather(splits, row + 1)
+
+    def over_accents(end, left, limit):
+        # On to the next code point that is no deleted accent, in the row.
         free = tf.cast(tf.where(left >= 0)[:, 0], tf.int32)
         free = tf.concat([free, [tf.size(left)]], axis=0)
         end = tf.gather(free, tf.searchsorted(free, end, side="left"))
-        end = tf.minimum(end, tf.gather(splits, row + 1))
+        return tf.minimum(end, limit)
+
+    end = rarely(
+        tf.reduce_any(left < 0),
+        over_accents,
+        lambda end, left, limit: end,
+        end,
+        left,
+        limit,
+    )
     first = tf.gather(splits, row)
     return start - first, end - first
 

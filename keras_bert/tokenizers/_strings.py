@@ -20,9 +20,11 @@ def as_strings(text):
         text = text.tolist()
     try:
         return _convert(text)
-    except UnicodeEncodeError:
-        return _convert(_without_surrogates(text))
     except (TypeError, ValueError):
+        # TensorFlow's error does not tell a surrogate from a number.
+        repaired = _without_surrogates(text)
+        if repaired != text:
+            return as_strings(repaired)
         raise invalid("text", "str, or lists of str", text) from None
 
 

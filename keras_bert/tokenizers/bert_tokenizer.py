@@ -349,9 +349,7 @@ class BertTokenizer:
     def save_to_preset(self, preset, vocabulary_file="vocab.txt"):
         """Writes the vocabulary and tokenizer_config.json into a folder."""
         preset = os.fspath(preset)
-        write_vocabulary(
-            self.vocabulary, os.path.join(preset, vocabulary_file)
-        )
+        write_vocabulary(self.vocabulary, os.path.join(preset, vocabulary_file))
         config = {
             "tokenizer_class": "BertTokenizer",
             "do_lower_case": self.lowercase,

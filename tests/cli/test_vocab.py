@@ -1,0 +1,61 @@
+"""`keras-bert vocab`."""
+
+import argparse
+
+import pytest
+
+from keras_bert.cli import vocab
+from keras_bert.tokenizers import BertTokenizer
+
+
+def run(*arguments):
+    parser = argparse.ArgumentParser()
+    vocab.add_arguments(parser)
+    return vocab.run(parser.parse_args([str(a) for a in arguments]))
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("Naïve fox, naïve Fox\n" * 3, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ([], "naive"),
+        (["--keep-accents"], "naïve"),
+        (["--cased"], "Naïve"),
+    ],
+)
+def test_the_folder_gives_the_tokenizer_back(text, tmp_path, options, word):
+    output = tmp_path / "model" / "vocab.txt"
+    result = run(text, "-o", output, "--size", 60, *options)
+    tokenizer = BertTokenizer.from_preset(output.parent)
+    assert result["vocabulary_size"] == tokenizer.vocabulary_size()
+    assert result["lowercase"] is tokenizer.lowercase
+    assert tokenizer.vocabulary[:2] == ["[PAD]", "[UNK]"]
+    assert tokenizer("Naïve").shape == (1,)
+    assert tokenizer.detokenize(tokenizer("Naïve")) == word
+    names = sorted(path.name for path in output.parent.iterdir())
+    assert names == ["tokenizer_config.json", "vocab.txt"]
+
+
+def test_the_file_may_have_another_name(text, tmp_path):
+    output = tmp_path / "out" / "words.txt"
+    result = run(text, text, "-o", output, "--min-frequency", 100)
+    assert result["vocabulary"] == str(output)
+    # Only the alphabet: no pair occurs 100 times.
+    assert set(map(len, BertTokenizer(output).vocabulary[5:])) <= {1, 3}
+
+
+def test_bad_input_is_refused_and_leaves_nothing(text, tmp_path):
+    output = tmp_path / "out" / "vocab.txt"
+    with pytest.raises(ValueError, match="`vocabulary_size`"):
+        run(text, "-o", output, "--size", 6)
+    with pytest.raises(ValueError, match="`files`"):
+        run(tmp_path / "none.txt", "-o", output)
+    assert not output.parent.exists()
+    with pytest.raises(ValueError, match="`-o`"):
+        run(text, "-o", text)
