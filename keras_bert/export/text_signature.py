@@ -56,8 +56,7 @@ def _rows(preprocessor, text, pair):
     def mixed():
         one, two = one_text(text), preprocessor((text, pair))
         return {
-            name: tf.where(alone[:, None], one[name], two[name])
-            for name in one
+            name: tf.where(alone[:, None], one[name], two[name]) for name in one
         }
 
     return tf.cond(tf.reduce_all(alone), lambda: one_text(text), mixed)
