@@ -73,6 +73,8 @@ def _accept_negative_list(parser):
 
 
 def run(args):
+    import keras
+
     from keras_bert.checkpoints import load_weights
     from keras_bert.checkpoints import open_source
     from keras_bert.data import SegmentJoiner
@@ -101,6 +103,10 @@ def run(args):
     )
     backbone = BertBackbone(**checkpoint.backbone_config)
     load_weights(backbone, checkpoint)
+    # One compiled graph instead of one call per operation; the embeddings'
+    # output is no layer here, as in the original.
+    states = backbone.hidden_states(backbone.input)[1:]
+    model = keras.Model(backbone.input, [states[i] for i in args.layers])
     with (
         new_file(args.output) as staging,
         staging.open("w", encoding="utf-8") as file,
@@ -108,7 +114,7 @@ def run(args):
         for start in range(0, len(lines), args.batch_size):
             batch = lines[start : start + args.batch_size]
             for offset, features in enumerate(
-                _features(batch, backbone, tokenizer, joiner, args.layers)
+                _features(batch, model, tokenizer, joiner, args)
             ):
                 line = {"linex_index": start + offset, "features": features}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -116,19 +122,20 @@ def run(args):
     return {"output": str(args.output), "lines": len(lines)}
 
 
-def _features(lines, backbone, tokenizer, joiner, layers):
+def _features(lines, model, tokenizer, joiner, args):
     """The `features` list of each line of one batch."""
     rows = [_row(line.strip(), tokenizer, joiner) for line in lines]
+    # Every batch has the same number of rows and few different lengths, so
+    # that few graphs are compiled.
+    rows += [rows[-1]] * (args.batch_size - len(rows))
     ids = {key: np.stack([row[key] for row in rows]) for key in rows[0]}
-    # Short batches need not pay for the full length; a multiple of 16 keeps
-    # the number of compiled shapes small.
-    longest = int(ids["padding_mask"].sum(axis=1).max())
-    longest = min(-(-longest // 16) * 16, ids["padding_mask"].shape[1])
+    counts = ids["padding_mask"].sum(axis=1)
+    longest = min(-(-int(counts.max()) // 32) * 32, len(rows[0]["token_ids"]))
     ids = {key: value[:, :longest] for key, value in ids.items()}
-    states = backbone.hidden_states(ids)[1:]
-    values = {i: _numpy(states[i]) for i in layers}
+    outputs = model.predict_on_batch(ids)
+    if not isinstance(outputs, list):
+        outputs = [outputs]
     for row in range(len(lines)):
-        count = int(ids["padding_mask"][row].sum())
         yield [
             {
                 "token": tokenizer.id_to_token(
@@ -136,16 +143,16 @@ def _features(lines, backbone, tokenizer, joiner, layers):
                 ),
                 "layers": [
                     {
-                        "index": i,
+                        "index": index,
                         "values": [
                             round(float(value), 6)
-                            for value in values[i][row, column]
+                            for value in states[row, column]
                         ],
                     }
-                    for i in layers
+                    for index, states in zip(args.layers, outputs, strict=True)
                 ],
             }
-            for column in range(count)
+            for column in range(counts[row])
         ]
 
 
@@ -156,9 +163,3 @@ def _row(line, tokenizer, joiner):
     else:
         parts = tokenizer(line)
     return {key: np.asarray(value) for key, value in joiner(parts).items()}
-
-
-def _numpy(tensor):
-    from keras import ops
-
-    return ops.convert_to_numpy(tensor)
