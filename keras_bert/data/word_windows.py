@@ -27,12 +27,14 @@ class WordWindows(NamedTuple):
 
     `rows`: `SegmentRows`. `word_counts` int `[texts]`. `row` and `column` int
     `[words]`, -1 for a word without a piece, words of all texts in order.
+    `by_row` int `[words]`: their numbers, sorted by row.
     """
 
     rows: SegmentRows
     word_counts: np.ndarray
     row: np.ndarray
     column: np.ndarray
+    by_row: np.ndarray
 
 
 def word_windows(tokenizer, ids, piece_counts, word_counts, length, stride):
@@ -77,7 +79,8 @@ def word_windows(tokenizer, ids, piece_counts, word_counts, length, stride):
             np.asarray(lengths, "int64"),
         ),
     )
-    return WordWindows(rows, word_counts, row, column)
+    by_row = np.argsort(row, kind="stable")
+    return WordWindows(rows, word_counts, row, column, by_row)
 
 
 def word_targets(windows, labels, weights, rows, width):
@@ -95,16 +98,10 @@ def word_targets(windows, labels, weights, rows, width):
     """
     y = np.zeros((len(rows), width), "int32")
     sample_weight = np.zeros((len(rows), width), "float32")
-    # Words stand in the order of their rows but for overlaps, so a search in
-    # a sorted copy finds those of a row.
-    order = np.argsort(windows.row, kind="stable")
-    sorted_rows = windows.row[order]
-    for index, number in enumerate(rows):
-        begin, end = np.searchsorted(sorted_rows, [number, number + 1])
-        words = order[begin:end]
-        columns = windows.column[words]
-        y[index, columns] = labels[words]
-        sample_weight[index, columns] = 1 if weights is None else weights[words]
+    words, place = _words_of(windows, rows)
+    columns = windows.column[words]
+    y[place, columns] = labels[words]
+    sample_weight[place, columns] = 1 if weights is None else weights[words]
     return y, sample_weight
 
 
@@ -121,19 +118,21 @@ def word_outputs(windows, batches, size):
     without a piece.
     """
     result = np.zeros((len(windows.row), size), "float32")
-    batch_of = np.full(len(windows.rows), -1)
-    place_of = np.zeros(len(windows.rows), "int64")
-    order = np.argsort(windows.row, kind="stable")
-    sorted_rows = windows.row[order]
-    del batch_of
     for rows, outputs in batches:
-        place_of[rows] = np.arange(len(rows))
-        begin = np.searchsorted(sorted_rows, rows)
-        end = np.searchsorted(sorted_rows, np.asarray(rows) + 1)
-        words = np.concatenate(
-            [order[a:b] for a, b in zip(begin, end, strict=True)]
-        )
-        result[words] = outputs[
-            place_of[windows.row[words]], windows.column[words]
-        ]
+        words, place = _words_of(windows, rows)
+        result[words] = outputs[place, windows.column[words]]
     return np.split(result, np.cumsum(windows.word_counts)[:-1])
+
+
+def _words_of(windows, rows):
+    """The words that are read in some rows, and the place of each's row."""
+    order = windows.by_row
+    ordered = windows.row[order]
+    begin = np.searchsorted(ordered, rows)
+    counts = np.searchsorted(ordered, np.asarray(rows) + 1) - begin
+    inside = np.arange(counts.sum())
+    inside -= np.repeat(np.cumsum(counts) - counts, counts)
+    return (
+        order[np.repeat(begin, counts) + inside],
+        np.repeat(np.arange(len(rows)), counts),
+    )

@@ -102,8 +102,8 @@ class TaskPreset(Preset):
         tokenizer = tokenizer_of(checkpoint)
         if tokenizer is None:
             return None
-        settings = checkpoint.preprocessor_config or {}
-        if not settings or checkpoint.task != cls.__name__:
+        settings = checkpoint.preprocessor_arguments(cls.__name__)
+        if not settings:
             return tokenizer
         return cls.preprocessor_class(tokenizer, **settings)
 

@@ -107,5 +107,34 @@ def text_dataset(arrays, y, sample_weight, batch_size, shuffle, prepare):
         # The whole data set, not a buffer: sorted files must train as well.
         dataset = dataset.shuffle(count, seed=np.random.randint(2**31 - 1))
     dataset = dataset.batch(batch_size)
+    prepare = tf.autograph.experimental.do_not_convert(prepare)
     dataset = dataset.map(prepare, num_parallel_calls=tf.data.AUTOTUNE)
     return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def split(share, x, y, sample_weight):
+    """Keras' validation_split: the last share of the rows is held out."""
+    if is_ids(x):
+        count = len(x["token_ids"])
+    elif isinstance(x, tuple):
+        count = len(x[0])
+    else:
+        count = len(x)
+    border = int(count * (1 - share))
+    if not 0 < border < count:
+        raise invalid("validation_split", "a share that leaves rows on both "
+                      f"sides of {count}", share)  # fmt: skip
+
+    def cut(values, rows):
+        if values is None:
+            return None
+        if isinstance(values, dict):
+            return {key: value[rows] for key, value in values.items()}
+        if isinstance(values, tuple):
+            return tuple(value[rows] for value in values)
+        return values[rows]
+
+    first, last = slice(None, border), slice(border, None)
+    training = [cut(values, first) for values in (x, y, sample_weight)]
+    held_out = tuple(cut(values, last) for values in (x, y, sample_weight))
+    return (*training, held_out)

@@ -1,9 +1,5 @@
 """What all task models share: raw strings in fit, evaluate and predict."""
 
-import contextlib
-import re
-import warnings
-
 import keras
 import numpy as np
 
@@ -14,6 +10,8 @@ from keras_bert.layers.id_checks import check_ids
 from keras_bert.models import _texts
 from keras_bert.models._batches import MappedPyDataset
 from keras_bert.models._batches import mapped_generator
+from keras_bert.models._guards import argument_errors
+from keras_bert.models._guards import unused_pooler
 from keras_bert.models._preset import TaskPreset
 from keras_bert.training import AutoCompile
 
@@ -60,7 +58,8 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
         if not hasattr(preprocessor, "tokenizer"):
             raise invalid(
                 "preprocessor",
-                f"None, a BertTokenizer or a {self.preprocessor_class.__name__}",
+                "None, a BertTokenizer or a "
+                + self.preprocessor_class.__name__,
                 preprocessor,
             )
         if preprocessor.sequence_length > longest:
@@ -98,6 +97,36 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
     def _encode_target_tensors(self, y):
         """The same for one batch inside tf.data."""
         return y
+
+    def _text_arrays(self, x):
+        """Raw inputs as a tuple of checked arrays, a row per example."""
+        return _texts.text_arrays(x)
+
+    def _text_batch(self, x, y, sample_weight):
+        """One batch of raw inputs as arrays: x, y, sample_weight."""
+        arrays = self._text_arrays(x)
+        count = len(arrays[0])
+        _texts.check_lengths(count, y=y, sample_weight=sample_weight)
+        y = self._encode_targets(y, count)
+        packed = self._prepare(
+            arrays[0] if len(arrays) == 1 else arrays, y, sample_weight
+        )
+        packed = keras.tree.map_structure(np.asarray, packed)
+        return (*packed, None, None)[:3]
+
+    def _text_dataset(self, x, y, sample_weight, batch_size, shuffle):
+        """A tf.data dataset of batches made from raw inputs."""
+        arrays = self._text_arrays(x)
+        count = len(arrays[0])
+        _texts.check_lengths(count, y=y, sample_weight=sample_weight)
+        return _texts.text_dataset(
+            arrays,
+            self._encode_targets(y, count),
+            sample_weight,
+            batch_size,
+            shuffle,
+            self._prepare,
+        )
 
     # Data on its way in.
 
@@ -148,6 +177,8 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
                     "x", "a batched dataset: call `.batch(n)` on it", dataset
                 )
             function = self._prepare
+        # There is no Python control flow for AutoGraph to convert.
+        function = tf.autograph.experimental.do_not_convert(function)
         mapped = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)
         mapped = mapped.prefetch(tf.data.AUTOTUNE)
         if hasattr(dataset, "keras_bert_epoch"):
@@ -157,15 +188,7 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
     def _map_batch(self, x, y=None, sample_weight=None):
         """One concrete batch of texts or ids to what the model reads."""
         if not _texts.is_ids(x) and self.preprocessor is not None:
-            arrays = _texts.text_arrays(x)
-            count = len(arrays[0])
-            _texts.check_lengths(count, y=y, sample_weight=sample_weight)
-            y = self._encode_targets(y, count)
-            packed = self._prepare(
-                arrays[0] if len(arrays) == 1 else arrays, y, sample_weight
-            )
-            packed = keras.tree.map_structure(np.asarray, packed)
-            return (*packed, None, None)[:3]
+            return self._text_batch(x, y, sample_weight)
         self._check_ids(x)
         if y is not None:
             y = self._encode_targets(y, _count(x))
@@ -199,18 +222,9 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
                 "preprocessor), or a dataset of such dicts",
                 x,
             )
-        arrays = _texts.text_arrays(x)
-        count = len(arrays[0])
-        _texts.check_lengths(count, **rest)
-        dataset = _texts.text_dataset(
-            arrays,
-            self._encode_targets(y, count),
-            sample_weight,
-            batch_size or 32,
-            shuffle,
-            self._prepare,
-        )
-        return {"x": dataset}
+        batch_size = batch_size or 32
+        rows = self._text_dataset(x, y, sample_weight, batch_size, shuffle)
+        return {"x": rows}
 
     # Keras' methods.
 
@@ -234,7 +248,7 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
         validation_freq=1,
     ):
         if validation_split:
-            x, y, sample_weight, validation_data = _split(
+            x, y, sample_weight, validation_data = _texts.split(
                 validation_split, x, y, sample_weight
             )
         if validation_data is not None:
@@ -336,39 +350,6 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
         return cls(**config)
 
 
-@contextlib.contextmanager
-def argument_errors():
-    """Turns our ValueError, wrapped by tf.data, back into a ValueError."""
-    try:
-        yield
-    except ValueError:
-        raise
-    except Exception as error:
-        found = re.search(
-            r"Invalid value received for argument [^\n]*", str(error)
-        )
-        if not found:
-            raise
-        raise ValueError(found.group()) from error
-
-
-@contextlib.contextmanager
-def unused_pooler():
-    """Silences Keras about the pooler in models that do not read it.
-
-    Checkpoints carry a pooler and it is kept, so that a masked language model
-    can be written back whole.
-    """
-    pooler = r"'[^']*pooled_dense/(kernel|bias)'"
-    with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore",
-            message=r"Gradients do not exist for variables "
-            rf"\[{pooler}, {pooler}\]",
-        )
-        yield
-
-
 def _count(x):
     return len(x["token_ids"]) if _texts.is_ids(x) else len(x)
 
@@ -383,31 +364,3 @@ def _joined(ours, callbacks):
     elif isinstance(callbacks, keras.callbacks.Callback):
         callbacks = [callbacks]
     return [*ours, *callbacks]
-
-
-def _split(share, x, y, sample_weight):
-    """Keras' validation_split: the last share of the rows is held out."""
-    if _texts.is_ids(x):
-        count = _count(x)
-    elif isinstance(x, tuple):
-        count = len(x[0])
-    else:
-        count = len(x)
-    border = int(count * (1 - share))
-    if not 0 < border < count:
-        raise invalid("validation_split", "a share that leaves rows on both "
-                      f"sides of {count}", share)  # fmt: skip
-
-    def cut(values, rows):
-        if values is None:
-            return None
-        if isinstance(values, dict):
-            return {key: value[rows] for key, value in values.items()}
-        if isinstance(values, tuple):
-            return tuple(value[rows] for value in values)
-        return values[rows]
-
-    first, last = slice(None, border), slice(border, None)
-    training = [cut(values, first) for values in (x, y, sample_weight)]
-    held_out = tuple(cut(values, last) for values in (x, y, sample_weight))
-    return (*training, held_out)
