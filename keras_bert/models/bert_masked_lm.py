@@ -101,7 +101,7 @@ class BertMaskedLM(BertTask):
         Returns per mask a list of `{"token", "score"}` with probabilities;
         for a list of texts a list of these.
         """
-        texts = [text] if isinstance(text, str) else list(text)
+        texts = list(text) if isinstance(text, list | tuple) else [text]
         if self.preprocessor is None:
             raise invalid(
                 "text", "ids through predict: the model has no tokenizer", text
@@ -120,7 +120,7 @@ class BertMaskedLM(BertTask):
                 scores = row_logits[:count, :size]
                 scores = ops.convert_to_numpy(ops.softmax(scores, axis=-1))
                 results.append([self._best(line, top_k) for line in scores])
-        return results[0] if isinstance(text, str) else results
+        return results if isinstance(text, list | tuple) else results[0]
 
     def _best(self, scores, top_k):
         best = np.argsort(-scores, kind="stable")[:top_k]

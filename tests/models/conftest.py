@@ -1,4 +1,4 @@
-"""A vocabulary of 24 tokens and a backbone of 2 x 16 for model tests."""
+"""A vocabulary of 23 tokens and a backbone of 2 x 16 for model tests."""
 
 import pytest
 
