@@ -5,6 +5,7 @@ TensorFlow is not the Keras backend it must not reserve GPU memory, so its
 GPUs are hidden before anything else can touch them.
 """
 
+import contextlib
 import functools
 
 import keras
@@ -16,12 +17,10 @@ def tensorflow():
     import tensorflow as tf
 
     if keras.config.backend() != "tensorflow":
-        try:
+        # A RuntimeError means that the user's own code has already
+        # initialised the GPUs: a choice made outside this library.
+        with contextlib.suppress(RuntimeError):
             tf.config.set_visible_devices([], "GPU")
-        except RuntimeError:
-            # The user's own code has already initialised the GPUs: that is
-            # a choice made outside this library.
-            pass
     return tf
 
 

@@ -167,6 +167,10 @@ def _check_vocabulary(checkpoint, strict):
     rows = checkpoint.shape(WORDS)[0]
     if len(tokenizer) == rows:
         return
+    if checkpoint.format == "keras_bert" and len(tokenizer) < rows:
+        # Our own models may have spare rows (a table padded to a multiple of
+        # 64, say), and what was saved must load.
+        return
     text = (
         f"{checkpoint.path}: the vocabulary has {len(tokenizer)} tokens, the "
         f"embedding table {rows} rows"

@@ -34,9 +34,11 @@ def run(args):
         raise invalid("--model", "a fine-tuned text classifier", args.model)
     rows = text.read(args.data, args.text, args.text_pair)
     predictions = model.classify(rows["x"], batch_size=args.batch_size)
-    with _common.new_file(path) as staging:
-        with open(staging, "w", encoding="utf-8", newline="") as file:
-            _write(file, path.suffix, rows["ids"], predictions)
+    with (
+        _common.new_file(path) as staging,
+        open(staging, "w", encoding="utf-8", newline="") as file,
+    ):
+        _write(file, path.suffix, rows["ids"], predictions)
     print(f"written: {path} ({len(predictions):,} rows)")
     return {"rows": len(predictions), "output": str(path)}
 

@@ -1,7 +1,5 @@
 """Both pretraining tasks on real batches."""
 
-import itertools
-
 import keras
 import numpy as np
 import pytest
@@ -108,10 +106,13 @@ def test_fit_follows_the_epochs(pretrainer, tokenizer):
     spy = Spy(pretrainer.backbone)
     fresh = _dataset(tokenizer)
     spy.fit(fresh, epochs=2, verbose=0)
-    # Keras may look at batches before it trains: the last ones are epochs'.
-    seen = seen[-len(expected) :]
-    for a, b in itertools.zip_longest(seen, expected):
-        np.testing.assert_array_equal(a, b)
+    # Keras may look at batches before it trains, and tf.data works on several
+    # at a time: what counts is that the batches of both epochs came.
+    seen = {rows.tobytes() for rows in seen}
+    assert {rows.tobytes() for rows in expected} <= seen
+    fresh.keras_bert_epoch.value = 5
+    later = {b[0]["token_ids"].tobytes() for b in fresh.as_numpy_iterator()}
+    assert not later & seen
 
 
 def test_documents_as_strings(pretrainer):

@@ -117,7 +117,7 @@ def test_regression_learns_numbers(make_backbone, tokenizer):
     )
     values = [4.0 if name == "good" else 1.0 for name in NAMES]
     model.compile(learning_rate=1e-2)
-    model.fit(TEXTS, values, epochs=20, batch_size=8, verbose=0)
+    model.fit(TEXTS, values, epochs=40, batch_size=8, verbose=0)
     found = model.predict(TEXTS[:4], verbose=0)
     assert found.shape == (4,)
     # The mean of the values has the error 2.25.
@@ -183,10 +183,17 @@ def test_validation_split_and_validation_data(classifier):
         NAMES,
         validation_data=(TEXTS[:4], NAMES[:4], np.ones(4)),
         sample_weight=np.ones(16),
-        class_weight={0: 1.0, 1: 2.0},
         verbose=0,
     ).history
     assert "val_accuracy" in history
+
+
+def test_class_weight_counts(classifier):
+    plain, heavy = (
+        classifier.fit(TEXTS, NAMES, class_weight=weight, verbose=0).history
+        for weight in (None, {0: 9.0, 1: 9.0})
+    )
+    assert heavy["loss"][0] > 2 * plain["loss"][0]
 
 
 def test_preset_round_trip_keeps_labels_and_outputs(classifier, tmp_path):
