@@ -44,7 +44,8 @@ def _gradients_jax(loss, variables):
         with keras.StatelessScope(state_mapping=mapping):
             return loss()
 
-    return jax.value_and_grad(of_values)([v.value for v in variables])
+    # Compiled as one: op by op, every op of the loss would be compiled alone.
+    return jax.jit(jax.value_and_grad(of_values))([v.value for v in variables])
 
 
 def _gradients_torch(loss, variables):

@@ -22,7 +22,13 @@ _FOLDER = []
 
 
 def record(
-    model, inputs, outputs, batch=None, next_losses=None, tolerance=1e-5
+    model,
+    inputs,
+    outputs,
+    batch=None,
+    next_losses=None,
+    tolerance=1e-5,
+    problem=None,
 ):
     """Save `model` now; the new process will load it and compare.
 
@@ -34,8 +40,11 @@ def record(
             to the returned entry with `expect`.
         batch: tuple of arrays or dicts for `train_on_batch` of a compiled
             model.
-        next_losses: list of callables' results to come: see `expect`.
+        next_losses: losses of the training steps after the save, see
+            `expect`.
         tolerance: largest absolute difference.
+        problem: text that the comparison must report, for a model that is
+            recorded with wrong outputs to show that the check can fail.
 
     Returns the entry, for `expect`.
     """
@@ -49,6 +58,7 @@ def record(
         # Shown when the comparison fails.
         "test": os.environ.get("PYTEST_CURRENT_TEST", ""),
         "tolerance": tolerance,
+        "problem": problem,
         "batch": len(batch) if batch else 0,
         "next_losses": [],
     }
@@ -157,9 +167,10 @@ def main(manifest):
             problem = _compare(entry)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-        if problem:
+        wanted = entry["problem"]
+        if (wanted not in (problem or "")) if wanted else problem:
             failed += 1
-            print(f"{entry['test']}: {problem}")
+            print(f"{entry['test']}: {problem or f'not noticed: {wanted}'}")
     print(json.dumps({"models": len(entries), "failed": failed}))
     return 1 if failed else 0
 
