@@ -25,6 +25,22 @@ from keras_bert.models import BertTextClassifier as BertTextClassifier
 from keras_bert.models import (
     BertTextClassifierPreprocessor as BertTextClassifierPreprocessor,
 )
+from keras_bert.models import BertMultipleChoice as BertMultipleChoice
+from keras_bert.models import (
+    BertMultipleChoicePreprocessor as BertMultipleChoicePreprocessor,
+)
+from keras_bert.models import BertQuestionAnswerer as BertQuestionAnswerer
+from keras_bert.models import (
+    BertQuestionAnswererPreprocessor as BertQuestionAnswererPreprocessor,
+)
+from keras_bert.models import BertTextEmbedder as BertTextEmbedder
+from keras_bert.models import (
+    BertTextEmbedderPreprocessor as BertTextEmbedderPreprocessor,
+)
+from keras_bert.models import BertTokenClassifier as BertTokenClassifier
+from keras_bert.models import (
+    BertTokenClassifierPreprocessor as BertTokenClassifierPreprocessor,
+)
 from keras_bert.models import load as load
 from keras_bert.tokenizers import BertTokenizer as BertTokenizer
 from keras_bert.training import AdamW as AdamW

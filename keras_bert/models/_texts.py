@@ -70,6 +70,8 @@ def text_arrays(x, argument="x"):
 def check_lengths(count, **others):
     """Refuses y or sample_weight that do not match the number of rows."""
     for argument, values in others.items():
+        if isinstance(values, dict) and values:
+            values = next(iter(values.values()))
         if values is not None and len(values) != count:
             raise invalid(
                 argument,

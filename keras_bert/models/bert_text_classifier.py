@@ -9,6 +9,8 @@ from keras_bert._tensorflow import tensorflow
 from keras_bert.export import classification_outputs
 from keras_bert.export import text_pair_function
 from keras_bert.models import _texts
+from keras_bert.models._labels import class_count
+from keras_bert.models._labels import class_ids
 from keras_bert.models.bert_task import BertTask
 from keras_bert.models.bert_text_classifier_preprocessor import (
     BertTextClassifierPreprocessor,
@@ -71,7 +73,7 @@ class BertTextClassifier(BertTask):
     ):
         super().__init__(backbone, preprocessor, **kwargs)
         self.labels = None if labels is None else list(labels)
-        self.num_classes = _class_count(num_classes, self.labels)
+        self.num_classes = class_count(num_classes, self.labels)
         self.activation = keras.activations.get(activation)
         self.dropout = dropout
         if backbone.pooled_dense is None:
@@ -141,31 +143,7 @@ class BertTextClassifier(BertTask):
             if y.dtype.kind not in "biuf":
                 raise invalid("y", "numbers (num_classes is 1)", y)
             return y.astype("float32")
-        if y.dtype.kind in "USO" and y.size and isinstance(y.flat[0], str):
-            return self._label_ids(y)
-        if y.dtype.kind == "f" and np.array_equal(y, np.floor(y)):
-            y = y.astype("int64")
-        if y.dtype.kind not in "biu":
-            raise invalid("y", f"class ids from 0 to {self.num_classes - 1}", y)
-        wrong = (y < 0) | (y >= self.num_classes)
-        if wrong.any():
-            raise invalid(
-                "y",
-                f"class ids from 0 to {self.num_classes - 1}",
-                y[wrong].tolist(),
-            )
-        return y.astype("int32")
-
-    def _label_ids(self, y):
-        if self.labels is None:
-            raise invalid(
-                "y", "class ids, since the model was given no `labels`", y
-            )
-        ids = {label: index for index, label in enumerate(self.labels)}
-        unknown = sorted({str(label) for label in y.flat if label not in ids})
-        if unknown:
-            raise invalid("y", f"labels out of {self.labels}", unknown)
-        return np.array([ids[label] for label in y.flat], "int32")
+        return class_ids(y, self.num_classes, self.labels)
 
     def _encode_target_tensors(self, y):
         tf = tensorflow()
@@ -232,18 +210,3 @@ class BertTextClassifier(BertTask):
             "activation": keras.activations.serialize(self.activation),
             "dropout": self.dropout,
         }
-
-
-def _class_count(num_classes, labels):
-    """The number of classes that the two arguments agree on."""
-    if labels is not None:
-        if len(set(labels)) != len(labels) or not labels:
-            raise invalid("labels", "distinct class names", labels)
-        if num_classes not in (None, len(labels)):
-            raise invalid(
-                "num_classes", f"{len(labels)}, one per label", num_classes
-            )
-        return len(labels)
-    if not isinstance(num_classes, int) or num_classes < 1:
-        raise invalid("num_classes", "a positive int, or `labels`", num_classes)
-    return num_classes

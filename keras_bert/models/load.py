@@ -3,12 +3,24 @@
 from keras_bert import checkpoints
 from keras_bert.models.bert_backbone import BertBackbone
 from keras_bert.models.bert_masked_lm import BertMaskedLM
+from keras_bert.models.bert_multiple_choice import BertMultipleChoice
 from keras_bert.models.bert_pretrainer import BertPretrainer
+from keras_bert.models.bert_question_answerer import BertQuestionAnswerer
 from keras_bert.models.bert_text_classifier import BertTextClassifier
+from keras_bert.models.bert_text_embedder import BertTextEmbedder
+from keras_bert.models.bert_token_classifier import BertTokenClassifier
 
 MODELS = {
     model.__name__: model
-    for model in (BertMaskedLM, BertPretrainer, BertTextClassifier)
+    for model in (
+        BertMaskedLM,
+        BertMultipleChoice,
+        BertPretrainer,
+        BertQuestionAnswerer,
+        BertTextClassifier,
+        BertTextEmbedder,
+        BertTokenClassifier,
+    )
 }
 
 

@@ -1,0 +1,50 @@
+"""Class names and class ids of the classifiers."""
+
+import numpy as np
+
+from keras_bert._errors import invalid
+
+
+def class_count(num_classes, labels):
+    """The number of classes that the two arguments agree on."""
+    if labels is not None:
+        if len(set(labels)) != len(labels) or not labels:
+            raise invalid("labels", "distinct class names", labels)
+        if num_classes not in (None, len(labels)):
+            raise invalid(
+                "num_classes", f"{len(labels)}, one per label", num_classes
+            )
+        return len(labels)
+    if not isinstance(num_classes, int) or num_classes < 1:
+        raise invalid("num_classes", "a positive int, or `labels`", num_classes)
+    return num_classes
+
+
+def class_ids(y, num_classes, labels=None):
+    """Names or ids of classes, any shape, as checked int32 ids."""
+    y = np.asarray(y)
+    if y.dtype.kind in "USO" and y.size and isinstance(y.flat[0], str):
+        return _ids_of_names(y, labels)
+    if y.dtype.kind == "f" and np.array_equal(y, np.floor(y)):
+        y = y.astype("int64")
+    if y.dtype.kind not in "biu":
+        raise invalid("y", f"class ids from 0 to {num_classes - 1}", y)
+    wrong = (y < 0) | (y >= num_classes)
+    if wrong.any():
+        raise invalid(
+            "y", f"class ids from 0 to {num_classes - 1}", y[wrong].tolist()
+        )
+    return y.astype("int32")
+
+
+def _ids_of_names(y, labels):
+    if labels is None:
+        raise invalid(
+            "y", "class ids, since the model was given no `labels`", y
+        )
+    ids = {label: index for index, label in enumerate(labels)}
+    unknown = sorted({str(label) for label in y.flat if label not in ids})
+    if unknown:
+        raise invalid("y", f"labels out of {labels}", unknown)
+    found = np.array([ids[label] for label in y.flat], "int32")
+    return found.reshape(y.shape)

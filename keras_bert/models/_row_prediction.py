@@ -1,0 +1,73 @@
+"""Predictions for rows of different lengths, in batches of similar length.
+
+Rows are sorted by length, so a batch is padded to little more than it needs,
+and widths and batch sizes are few: a compiled step is traced for at most
+seven widths (`_texts.BUCKETS`) and the powers of two up to the batch size.
+"""
+
+import keras
+import numpy as np
+
+from keras_bert.models import _texts
+
+
+def predict_rows(model, rows, batch_size=32, verbose=0, callbacks=None):
+    """Yields the outputs of all rows, batch by batch, longest rows first.
+
+    Args:
+        model: a task model; its `predict_on_batch` is called.
+        rows: has `lengths`, int `[rows]`, and `batch(numbers, width)`, the
+            dict of padded arrays (see `SegmentRows`).
+        batch_size, verbose, callbacks: as in Keras' `predict`.
+
+    Yields `(numbers, outputs)`: the numbers of the rows in the batch and the
+    arrays that the model gives for them.
+    """
+    batch_size = batch_size or 32
+    order = np.argsort(-rows.lengths, kind="stable")
+    batches = [
+        order[start : start + batch_size]
+        for start in range(0, len(order), batch_size)
+    ]
+    if not isinstance(callbacks, keras.callbacks.CallbackList):
+        callbacks = keras.callbacks.CallbackList(
+            callbacks,
+            add_progbar=verbose != 0,
+            verbose=verbose,
+            epochs=1,
+            steps=len(batches),
+            model=model,
+        )
+    callbacks.on_predict_begin()
+    for step, numbers in enumerate(batches):
+        callbacks.on_predict_batch_begin(step)
+        outputs = model.predict_on_batch(
+            rows.batch(
+                _filled(numbers, batch_size),
+                row_width(rows.lengths[numbers], model.backbone),
+            )
+        )
+        count = len(numbers)
+        outputs = keras.tree.map_structure(
+            lambda array, count=count: np.asarray(array)[:count], outputs
+        )
+        callbacks.on_predict_batch_end(step, {"outputs": outputs})
+        yield numbers, outputs
+    callbacks.on_predict_end()
+
+
+def row_width(lengths, backbone):
+    """The width of the bucket that the longest of some rows falls into."""
+    longest = int(np.max(lengths, initial=1))
+    limit = backbone.max_sequence_length
+    return next(
+        (width for width in _texts.BUCKETS if longest <= width < limit), limit
+    )
+
+
+def _filled(numbers, batch_size):
+    """The last batch filled up with its first row, to a power of two."""
+    size = min(batch_size, 1 << (len(numbers) - 1).bit_length())
+    return np.concatenate(
+        [numbers, np.full(size - len(numbers), numbers[0])]
+    ).astype("int64")
