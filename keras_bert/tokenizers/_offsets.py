@@ -119,7 +119,12 @@ def code_point_spans(rows, row, starts, ends, lowercase, strip_accents):
     tf = tensorflow()
     shifted = ~tf.strings.regex_full_match(rows, _unicode.ASCII)
 
-    def convert():
+    def whole():
+        return _to_points(
+            repair_utf8(rows), row, starts, ends, lowercase, strip_accents
+        )
+
+    def part():
         index = tf.where(shifted)[:, 0]
         raw = repair_utf8(tf.gather(rows, index))
         token = tf.where(tf.gather(shifted, row))
@@ -138,4 +143,13 @@ def code_point_spans(rows, row, starts, ends, lowercase, strip_accents):
             tf.tensor_scatter_nd_update(ends, token, end),
         )
 
-    return tf.cond(tf.reduce_any(shifted), convert, lambda: (starts, ends))
+    # Gathering and scattering the tokens costs a third of the conversion:
+    # where most rows need it, all of them are converted.
+    count = tf.reduce_sum(tf.cast(shifted, tf.int32))
+    return tf.case(
+        [
+            (count == 0, lambda: (starts, ends)),
+            (2 * count > tf.size(rows), whole),
+        ],
+        default=part,
+    )
