@@ -75,9 +75,7 @@ def answer_pieces(answers, contexts, windows):
             continue
         place = locate_answer(contexts[index], text, start)
         if place is None:
-            around = contexts[index][
-                max(0, start - 10) : start + len(text) + 10
-            ]
+            around = slice(max(0, start - 10), start + len(text) + 10)
             raise invalid(
                 "y",
                 f"an answer that stands at `start` in its context (question "

@@ -44,7 +44,7 @@ def predict_rows(model, rows, batch_size=32, verbose=0, callbacks=None):
         outputs = model.predict_on_batch(
             rows.batch(
                 _filled(numbers, batch_size),
-                row_width(rows.lengths[numbers], model.backbone),
+                row_width(rows.lengths[numbers], model.preprocessor),
             )
         )
         count = len(numbers)
@@ -56,10 +56,10 @@ def predict_rows(model, rows, batch_size=32, verbose=0, callbacks=None):
     callbacks.on_predict_end()
 
 
-def row_width(lengths, backbone):
+def row_width(lengths, preprocessor):
     """The width of the bucket that the longest of some rows falls into."""
     longest = int(np.max(lengths, initial=1))
-    limit = backbone.max_sequence_length
+    limit = preprocessor.sequence_length
     return next(
         (width for width in _texts.BUCKETS if longest <= width < limit), limit
     )

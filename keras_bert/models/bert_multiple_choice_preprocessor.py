@@ -54,9 +54,10 @@ class BertMultipleChoicePreprocessor(BertPreprocessor):
             raise invalid("x", "a pair (tuple) of contexts and endings", x)
         context, endings = (as_strings(part) for part in x)
         if isinstance(endings, tf.RaggedTensor):
-            raise invalid(
-                "x", "as many endings for each context as for the others", x
-            )
+            counts = endings.row_lengths()
+            endings = endings.to_tensor()
+            if not tf.executing_eagerly() or tf.reduce_any(counts != counts[0]):
+                raise invalid("x", "as many endings for each context", x)
         if endings.shape.rank != context.shape.rank + 1:
             raise invalid("x", "a list of endings for each context", x)
         choices = tf.shape(endings)[-1]

@@ -102,6 +102,8 @@ class BertQuestionAnswererPreprocessor(BertPreprocessor):
         inputs = [_flat(part, tf.string) for part in x]
         types = [tf.int32] * 3
         if y is not None:
+            if not isinstance(y, dict) and tf.is_tensor(y):
+                raise invalid("y", "a dict of `text` and `start`", y)
             if not isinstance(y, dict):
                 texts, starts = zip(*answer_list(y), strict=True)
                 y = {"text": texts, "start": starts}

@@ -199,17 +199,9 @@ class _PaddedRows:
         self.lengths = np.count_nonzero(self.rows["padding_mask"], axis=1)
 
     def batch(self, numbers, width):
-        rows = {
+        return {
             key: value[numbers][:, :width] for key, value in self.rows.items()
         }
-        missing = width - rows["token_ids"].shape[1]
-        # A bucket may be wider than the preprocessor's rows; that is padding.
-        if missing > 0:
-            rows = {
-                key: np.pad(value, [(0, 0), (0, missing)])
-                for key, value in rows.items()
-            }
-        return rows
 
 
 def _layer_numbers(hidden_layers, backbone):

@@ -53,7 +53,7 @@ class BertWindowTask(BertTask):
         rows = features.rows
 
         def make(numbers):
-            width = row_width(rows.lengths[numbers], self.backbone)
+            width = row_width(rows.lengths[numbers], self.preprocessor)
             batch = rows.batch(numbers, width)
             return (batch,) if y is None else (batch, *targets(numbers, width))
 
