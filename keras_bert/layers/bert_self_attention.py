@@ -103,7 +103,9 @@ class BertSelfAttention(keras.layers.Layer):
     ):
         attention_mask = ops.cast(attention_mask, "bool")
         x = self.query_key_value(inputs)
-        query, key, value = x[:, :, 0], x[:, :, 1], x[:, :, 2]
+        # The gradient of unstacking is one concatenation; that of three
+        # slices would be three arrays of zeros and their sum.
+        query, key, value = ops.unstack(x, 3, axis=2)
         dropout = None
         if training and self.dropout_rate > 0:
 
