@@ -1,6 +1,7 @@
-"""Context managers round Keras' fit, evaluate and predict."""
+"""Guards round Keras' fit, evaluate and predict."""
 
 import contextlib
+import functools
 import re
 import warnings
 
@@ -36,3 +37,39 @@ def unused_pooler():
             rf"\[{pooler}, {pooler}\]",
         )
         yield
+
+
+def state_kept(model, function):
+    """A step function of Keras that leaves the variables whole on an error.
+
+    Under JAX, Keras takes the arrays out of the variables and hands them to
+    the step as `state`. A batch that raises would lose them, and the model
+    with them. Elsewhere the function is returned as it is.
+    """
+    if not hasattr(model, "jax_state_sync") or hasattr(function, "keeps_state"):
+        return function
+
+    @functools.wraps(function)
+    def step(state, iterator):
+        try:
+            return function(state, iterator)
+        except Exception:
+            _restore(model, state)
+            raise
+
+    step.keeps_state = True
+    return step
+
+
+def _restore(model, state):
+    """Puts the arrays of a step's state back into the variables."""
+    groups = [model.trainable_variables, model.non_trainable_variables]
+    if len(state) == 4:
+        groups.append(model.optimizer.variables)
+    if len(state) >= 3:
+        groups.append(model.metrics_variables)
+    for variables, values in zip(groups, state, strict=True):
+        for variable, value in zip(variables, values, strict=True):
+            # Arrays that a step has begun to overwrite are gone.
+            if not value.is_deleted():
+                variable.assign(value)

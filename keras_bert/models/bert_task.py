@@ -11,6 +11,7 @@ from keras_bert.models import _texts
 from keras_bert.models._batches import MappedPyDataset
 from keras_bert.models._batches import mapped_generator
 from keras_bert.models._guards import argument_errors
+from keras_bert.models._guards import state_kept
 from keras_bert.models._guards import unused_pooler
 from keras_bert.models._preset import TaskPreset
 from keras_bert.training import AutoCompile
@@ -313,10 +314,23 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
                 **data, verbose=verbose, steps=steps, callbacks=callbacks
             )
 
+    def make_train_function(self, force=False):
+        super().make_train_function(force)
+        self.train_function = state_kept(self, self.train_function)
+
+    def make_test_function(self, force=False):
+        super().make_test_function(force)
+        self.test_function = state_kept(self, self.test_function)
+
+    def make_predict_function(self, force=False):
+        super().make_predict_function(force)
+        self.predict_function = state_kept(self, self.predict_function)
+        return self.predict_function
+
     def train_on_batch(self, x, y=None, sample_weight=None, **kwargs):
-        return super().train_on_batch(
-            *self._map_batch(x, y, sample_weight), **kwargs
-        )
+        batch = self._map_batch(x, y, sample_weight)
+        with unused_pooler():
+            return super().train_on_batch(*batch, **kwargs)
 
     def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
         return super().test_on_batch(
