@@ -93,7 +93,7 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
 
     def _encode_targets(self, y, count):
         """Targets as numbers, checked against the head; `count` rows."""
-        return y
+        return np.asarray(y) if isinstance(y, list) else y
 
     def _encode_target_tensors(self, y):
         """The same for one batch inside tf.data."""

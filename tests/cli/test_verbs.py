@@ -38,7 +38,7 @@ def test_pretrain_writes_a_whole_run(folder):
         (["--next-sentence", "no"], "next_sentence"),
         (["--seed", "9"], "weights"),
         (["--learning-rate", "0.01"], "weights"),
-        (["--minutes", "0.001"], "steps"),
+        (["--minutes", "0.02"], "steps"),
         (["--model", "run"], "weights"),
         (["--cased"], "tokenizer"),
     ],
