@@ -37,9 +37,9 @@ $(VENV)/test: $(VENV)/torch $(VENV)/jax
 	$(BIN)/python -m pip install --quiet --editable '.[test,eval]'
 	touch $@
 
-demo: BACKEND ?= tensorflow
 demo: $(VENV)/base
 	$(MAKE) --no-print-directory $(VENV)/$(or $(BACKEND),tensorflow)
+	rm -rf demo_output/$(or $(BACKEND),tensorflow)
 	KERAS_BACKEND=$(or $(BACKEND),tensorflow) $(BIN)/keras-bert demo \
 		-o demo_output/$(or $(BACKEND),tensorflow)
 

@@ -79,25 +79,23 @@ def evaluate_pretraining(model, corpus, tokenizer, sequence_length, limit=200):
         fixed=True,
     ).take(limit)
     scores = model.evaluate(dataset, verbose=0, return_dict=True)
-    labels, pairs = [], []
+    labels, weights, pairs = [], [], []
     for _, y, weight in dataset.as_numpy_iterator():
-        masks = (y, weight)
         if model.next_sentence:
-            masks = (y["mask_ids"], weight["mask_ids"])
             pairs.append(y["next_sentence"][weight["next_sentence"] > 0])
-        labels.append(masks[0][masks[1] > 0])
-    labels = np.concatenate(labels)
-    # The best guess without looking: the token that is hidden most often.
-    _, counts = np.unique(labels, return_counts=True)
+            y, weight = y["mask_ids"], weight["mask_ids"]
+        labels.append(y)
+        weights.append(weight)
+    level = data.unigram_level(np.concatenate(labels), np.concatenate(weights))
     prefix = "mask_ids_" if model.next_sentence else ""
+    perplexity = scores[prefix + "perplexity"]
     result = {
         "masked_accuracy": accuracy(
-            scores[prefix + "accuracy"],
-            int(labels.size),
-            float(counts.max() / labels.size),
+            scores[prefix + "accuracy"], level.num_labels, level.accuracy
         ),
-        "perplexity": scores[prefix + "perplexity"],
-        "masked_lm_loss": math.log(scores[prefix + "perplexity"]),
+        "perplexity": perplexity,
+        "masked_lm_loss": math.log(perplexity),
+        "unigram_perplexity": math.exp(level.entropy),
     }
     if model.next_sentence:
         pairs = np.concatenate(pairs)
@@ -199,7 +197,11 @@ def print_pretraining(result):
             )
         )
     _common.print_table(rows)
-    print(f"  perplexity of the masked tokens: {result['perplexity']:.1f}")
+    print(
+        f"  perplexity of the {result['masked_accuracy']['examples']:,} masked "
+        f"tokens: {result['perplexity']:.1f} (knowing only how frequent each "
+        f"token is: {result['unigram_perplexity']:.1f})"
+    )
 
 
 def print_text(result):
