@@ -10,6 +10,9 @@ import numpy as np
 
 from keras_bert.models import _texts
 
+# Texts that are tokenized and sorted at a time: memory stays bounded.
+_CHUNK = 4096
+
 
 def predict_rows(model, rows, batch_size=32, verbose=0, callbacks=None):
     """Yields the outputs of all rows, batch by batch, longest rows first.
@@ -54,6 +57,49 @@ def predict_rows(model, rows, batch_size=32, verbose=0, callbacks=None):
         callbacks.on_predict_batch_end(step, {"outputs": outputs})
         yield numbers, outputs
     callbacks.on_predict_end()
+
+
+def predict_texts(
+    model, x, batch_size=32, verbose=0, steps=None, callbacks=None
+):
+    """Yields (number, number of tokens, output) of each text.
+
+    Args:
+        model: a task model that reads one row per text, or a fixed number of
+            rows (multiple choice).
+        x: raw inputs, a list or a tuple of lists.
+        batch_size, verbose, steps, callbacks: as in Keras' `predict`.
+
+    Yields per text its number, its number of tokens (of the longest of its
+    rows) and the array that the model gives for it; not in order.
+    """
+    arrays = model._text_arrays(x)
+    if steps is not None:
+        arrays = tuple(array[: steps * (batch_size or 32)] for array in arrays)
+    for start in range(0, len(arrays[0]), _CHUNK):
+        part = tuple(array[start : start + _CHUNK] for array in arrays)
+        rows = _PaddedRows(
+            model.preprocessor.rows(part[0] if len(part) == 1 else part)
+        )
+        for numbers, outputs in predict_rows(
+            model, rows, batch_size, verbose, callbacks
+        ):
+            lengths = rows.lengths[numbers]
+            yield from zip(start + numbers, lengths, outputs, strict=True)
+
+
+class _PaddedRows:
+    """Rows that are padded already, for `predict_rows`."""
+
+    def __init__(self, rows):
+        self.rows = {key: np.asarray(value) for key, value in rows.items()}
+        lengths = np.count_nonzero(self.rows["padding_mask"], axis=-1)
+        self.lengths = lengths.reshape(len(lengths), -1).max(axis=1)
+
+    def batch(self, numbers, width):
+        return {
+            key: value[numbers][..., :width] for key, value in self.rows.items()
+        }
 
 
 def row_width(lengths, preprocessor):

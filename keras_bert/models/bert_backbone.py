@@ -155,6 +155,9 @@ class BertBackbone(BackbonePreset, Exportable, keras.Model):
         # that was never called only if they exist.
         self.build(None)
         if not self.trainable:
+            # TensorFlow's tracking passes over an assignment that changes
+            # nothing, and the layers would stay trainable.
+            self.trainable = True
             self.trainable = False
 
     def build(self, input_shape=None):

@@ -7,6 +7,7 @@ from keras import ops
 from keras_bert._errors import invalid
 from keras_bert.models import _texts
 from keras_bert.models._labels import class_ids
+from keras_bert.models._row_prediction import predict_texts
 from keras_bert.models.bert_multiple_choice_preprocessor import (
     BertMultipleChoicePreprocessor,
 )
@@ -147,6 +148,19 @@ class BertMultipleChoice(BertTask):
             )
         flat = [ending for one in endings for ending in one]
         return contexts, _texts.text_array(flat).reshape(-1, counts[0])
+
+    def predict(
+        self, x, batch_size=None, verbose="auto", steps=None, callbacks=None
+    ):
+        if not self._is_texts(x):
+            return super().predict(x, batch_size, verbose, steps, callbacks)
+        found = {
+            number: value
+            for number, _, value in predict_texts(
+                self, x, batch_size, verbose, steps, callbacks
+            )
+        }
+        return np.stack([found[number] for number in range(len(found))])
 
     def choose(self, context, endings, batch_size=32):
         """The number of the best ending.

@@ -61,14 +61,12 @@ class BertMultipleChoicePreprocessor(BertPreprocessor):
         if endings.shape.rank != context.shape.rank + 1:
             raise invalid("x", "a list of endings for each context", x)
         choices = tf.shape(endings)[-1]
-        contexts = self.tokenizer(tf.reshape(context, [-1]))
-        numbers = tf.repeat(tf.range(contexts.nrows()), choices)
-        rows = self._joiner(
-            (
-                tf.gather(contexts, numbers),
-                self.tokenizer(tf.reshape(endings, [-1])),
-            )
-        )
+        texts = [tf.reshape(context, [-1]), tf.reshape(endings, [-1])]
+        # One call: a second one would be a second tokenizer in the graph.
+        ids = self.tokenizer(tf.concat(texts, axis=0))
+        count = tf.size(context)
+        numbers = tf.repeat(tf.range(count), choices)
+        rows = self._joiner((tf.gather(ids, numbers), ids[count:]))
         shape = tf.concat([tf.shape(endings), [self.sequence_length]], axis=0)
         static = endings.shape + [self.sequence_length]
         return {

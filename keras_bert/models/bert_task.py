@@ -103,6 +103,11 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
         """Raw inputs as a tuple of checked arrays, a row per example."""
         return _texts.text_arrays(x)
 
+    def _is_texts(self, x):
+        """Whether x is raw inputs in memory, no source of batches."""
+        in_memory = isinstance(x, str | bytes | list | tuple | np.ndarray)
+        return in_memory and self.preprocessor is not None
+
     def _text_batch(self, x, y, sample_weight):
         """One batch of raw inputs as arrays: x, y, sample_weight."""
         arrays = self._text_arrays(x)

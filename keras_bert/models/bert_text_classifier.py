@@ -11,6 +11,7 @@ from keras_bert.export import text_pair_function
 from keras_bert.models import _texts
 from keras_bert.models._labels import class_count
 from keras_bert.models._labels import class_ids
+from keras_bert.models._row_prediction import predict_texts
 from keras_bert.models.bert_task import BertTask
 from keras_bert.models.bert_text_classifier_preprocessor import (
     BertTextClassifierPreprocessor,
@@ -159,6 +160,19 @@ class BertTextClassifier(BertTask):
         encoded = tf.numpy_function(check, [y], dtype)
         encoded.set_shape(y.shape)
         return encoded
+
+    def predict(
+        self, x, batch_size=None, verbose="auto", steps=None, callbacks=None
+    ):
+        if not self._is_texts(x):
+            return super().predict(x, batch_size, verbose, steps, callbacks)
+        found = {
+            number: value
+            for number, _, value in predict_texts(
+                self, x, batch_size, verbose, steps, callbacks
+            )
+        }
+        return np.stack([found[number] for number in range(len(found))])
 
     def classify(self, texts, top_k=None, batch_size=32):
         """Label and score of each text or pair of texts.

@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 from keras_bert._errors import invalid
-from keras_bert.models._row_prediction import predict_rows
+from keras_bert.models._row_prediction import predict_texts
 from keras_bert.models.bert_task import BertTask
 from keras_bert.models.bert_text_embedder_preprocessor import (
     BertTextEmbedderPreprocessor,
@@ -13,8 +13,6 @@ from keras_bert.models.bert_text_embedder_preprocessor import (
 from keras_bert.models.layer_mix import LayerMix
 
 POOLING = ("mean", "cls", "max", None)
-# Texts that `predict` sorts by length at a time: memory stays bounded.
-_CHUNK = 4096
 
 
 @keras.saving.register_keras_serializable("keras_bert")
@@ -121,27 +119,16 @@ class BertTextEmbedder(BertTask):
     def predict(
         self, x, batch_size=None, verbose="auto", steps=None, callbacks=None
     ):
-        texts = isinstance(x, str | bytes | list | tuple | np.ndarray)
-        if not texts or self.preprocessor is None:
+        if not self._is_texts(x):
             return super().predict(x, batch_size, verbose, steps, callbacks)
-        arrays = self._text_arrays(x)
-        if steps is not None:
-            arrays = tuple(a[: steps * (batch_size or 32)] for a in arrays)
-        outputs = []
-        for start in range(0, len(arrays[0]), _CHUNK):
-            part = tuple(a[start : start + _CHUNK] for a in arrays)
-            rows = _PaddedRows(
-                self.preprocessor.rows(part[0] if len(part) == 1 else part)
-            )
-            found = [None] * len(part[0])
-            for numbers, values in predict_rows(
-                self, rows, batch_size, verbose, callbacks
-            ):
-                for number, value in zip(numbers, values, strict=True):
-                    if self.pooling_mode is None:
-                        value = value[: rows.lengths[number]].copy()
-                    found[number] = value
-            outputs += found
+        found = {}
+        for number, length, value in predict_texts(
+            self, x, batch_size, verbose, steps, callbacks
+        ):
+            # A copy: a view would keep the padding of the whole batch.
+            token = self.pooling_mode is None
+            found[number] = value[:length].copy() if token else value
+        outputs = [found[number] for number in range(len(found))]
         return outputs if self.pooling_mode is None else np.stack(outputs)
 
     def embed(self, texts, batch_size=32):
@@ -188,19 +175,6 @@ class BertTextEmbedder(BertTask):
             "normalize": self.normalize,
             "hidden_layers": self.hidden_layers,
             "combine": self.combine,
-        }
-
-
-class _PaddedRows:
-    """Rows that are padded already, for `predict_rows`."""
-
-    def __init__(self, rows):
-        self.rows = {key: np.asarray(value) for key, value in rows.items()}
-        self.lengths = np.count_nonzero(self.rows["padding_mask"], axis=1)
-
-    def batch(self, numbers, width):
-        return {
-            key: value[numbers][:, :width] for key, value in self.rows.items()
         }
 
 
