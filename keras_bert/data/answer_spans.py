@@ -200,11 +200,12 @@ def window_spans(
     """The spans of one row that are made of its n_best starts and ends.
 
     Args:
-        start_logits, end_logits: float `[width]`, all columns of the row.
+        start_logits, end_logits: float `[length]`, all columns of the row but
+            the padding.
         column, size: where the pieces of the context stand.
         may_start: bool `[size]`, the pieces that are read in this window.
         n_best: int. Starts and ends are the n_best columns by logit, of the
-            whole row as in the original.
+            whole row, question included, as in the original.
         max_length: int, most pieces in an answer.
 
     Returns arrays first, last (counted in the window), start and end logit.
@@ -231,7 +232,7 @@ def question_spans(windows, question, logits, n_best, max_length):
     Args:
         windows: `AnswerWindows`.
         question: int.
-        logits: per row of the question a pair of float arrays `[width]`.
+        logits: per row of the question a pair of float arrays `[length]`.
         n_best, max_length: as in `window_spans`.
 
     Returns `(spans, null)`: arrays first, last, start and end logit, and the

@@ -114,6 +114,9 @@ def row_width(lengths, preprocessor):
 def _filled(numbers, batch_size):
     """The last batch filled up with its first row, to a power of two."""
     size = min(batch_size, 1 << (len(numbers) - 1).bit_length())
+    if keras.distribution.distribution() is not None:
+        # The devices share a batch evenly.
+        size = batch_size
     return np.concatenate(
         [numbers, np.full(size - len(numbers), numbers[0])]
     ).astype("int64")

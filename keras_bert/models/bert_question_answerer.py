@@ -156,10 +156,12 @@ class BertQuestionAnswerer(BertWindowTask):
         logits = [None] * len(features.rows)
         for numbers, outputs in batches:
             for place, number in enumerate(numbers):
-                # A copy: a view would keep the whole batch.
-                logits[number] = (
-                    outputs["start"][place].copy(),
-                    outputs["end"][place].copy(),
+                # Padding is cut off, so that the answer does not depend on
+                # the rows of the same batch.
+                length = features.rows.lengths[number]
+                logits[number] = tuple(
+                    outputs[key][place, :length].copy()
+                    for key in ("start", "end")
                 )
         pieces = features.pieces
         for question, context in enumerate(examples[1]):

@@ -119,6 +119,16 @@ def test_order_and_batch_size_do_not_matter(trained):
         assert one["score"] == pytest.approx(other["score"], abs=1e-4)
 
 
+def test_the_answer_does_not_depend_on_padding(make):
+    keras.utils.set_random_seed(3)
+    # With n_best 1 a padding column that wins would leave no span.
+    model = make(n_best=1, null_threshold=None)
+    alone = model.answer("fox", "a dog jumps")
+    both = model.predict((["fox"] * 2, ["a dog jumps", LONG]), verbose=0)
+    assert alone["text"] == both[0]["text"]
+    assert alone["score"] == pytest.approx(both[0]["score"], abs=1e-4)
+
+
 def test_all_ways_in_give_the_same_loss_and_answers(untrained):
     x = (QUESTIONS, CONTEXTS)
     expected = untrained.evaluate(x, ANSWERS, verbose=0)
