@@ -40,14 +40,14 @@ def add_arguments(parser):
     parser.add_argument("-o", "--output", required=True, help="folder")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--minutes", type=float, help="time for pretraining (2.2)"
+        "--minutes", type=float, help="time for pretraining (2.1)"
     )
 
 
 def run(args):
     started = time.monotonic()
     tiny = bool(os.environ.get("KERAS_BERT_TINY"))
-    minutes = args.minutes or (0.05 if tiny else 2.2)
+    minutes = args.minutes or (0.05 if tiny else 2.1)
     folder = _common.check_new(args.output)
     # No staging here: every verb puts its own result in place when it is
     # whole, and a demo that breaks off leaves them to look at.
