@@ -50,6 +50,12 @@ def check_new(path, argument="-o"):
     return path
 
 
+def check_seed(seed):
+    """Refuses what no backend takes as a seed."""
+    if not 0 <= seed < 2**32:
+        raise invalid("--seed", "an integer from 0 to 2**32 - 1", seed)
+
+
 @contextlib.contextmanager
 def new_folder(path, argument="-o"):
     """A folder that appears whole under its name, or not at all."""

@@ -48,6 +48,7 @@ def run(args):
     started = time.monotonic()
     tiny = bool(os.environ.get("KERAS_BERT_TINY"))
     minutes = args.minutes or (0.05 if tiny else 2.1)
+    _common.check_seed(args.seed)
     folder = _common.check_new(args.output)
     # No staging here: every verb puts its own result in place when it is
     # whole, and a demo that breaks off leaves them to look at.

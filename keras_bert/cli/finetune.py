@@ -52,6 +52,7 @@ def run(args):
     _common.check_new(args.output)
     if not args.learning_rate > 0:
         raise invalid("--learning-rate", "a rate above 0", args.learning_rate)
+    _common.check_seed(args.seed)
     train, dev = _rows(args)
     keras.utils.set_random_seed(args.seed)
     preprocessor = BertTextClassifierPreprocessor(

@@ -66,7 +66,7 @@ def run(args):
         raise invalid("--learning-rate", "a rate above 0", args.learning_rate)
     if args.minutes is not None and not args.minutes > 0:
         raise invalid("--minutes", "a time above 0", args.minutes)
-    data_seed = args.seed
+    _common.check_seed(args.seed)
     keras.utils.set_random_seed(args.seed)
     if args.model:
         backbone = BertBackbone.from_preset(args.model)
@@ -82,11 +82,15 @@ def run(args):
             args.sequence_length,
         )
     corpus = data.Corpus.from_files(args.files, tokenizer)
+    # Read now: a wrong name must not cost the whole run.
+    held_out = args.held_out and data.Corpus.from_files(
+        args.held_out, tokenizer
+    )
     next_sentence = {"auto": None, "yes": True, "no": False}
     settings = {
         "sequence_length": args.sequence_length,
         "batch_size": args.batch_size,
-        "seed": data_seed,
+        "seed": args.seed,
     }
     one_epoch = data.pretraining_dataset(
         corpus,
@@ -144,10 +148,9 @@ def run(args):
                 if name not in ("run", "json", "verb")
             },
         }
-        if args.held_out:
+        if held_out:
             from keras_bert.cli.evaluate import evaluate_pretraining
 
-            held_out = data.Corpus.from_files(args.held_out, tokenizer)
             result["held_out"] = evaluate_pretraining(
                 pretrainer, held_out, tokenizer, args.sequence_length
             )

@@ -48,6 +48,7 @@ class BertMaskedLM(BertTask):
 
     preprocessor_class = BertMaskedLMPreprocessor
     _recipe = "pretraining"
+    needs_targets = False
 
     def __init__(self, backbone, preprocessor=None, **kwargs):
         super().__init__(backbone, preprocessor, **kwargs)

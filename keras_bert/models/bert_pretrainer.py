@@ -55,6 +55,7 @@ class BertPretrainer(BertTask):
 
     preprocessor_class = BertPretrainerPreprocessor
     _recipe = "pretraining"
+    needs_targets = False
 
     def __init__(
         self, backbone, preprocessor=None, next_sentence=None, **kwargs

@@ -34,6 +34,8 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
 
     preprocessor_class = None
     default_sequence_length = 128
+    # Whether fit on texts wants targets; masked models make their own.
+    needs_targets = True
 
     def __init__(self, backbone, preprocessor=None, **kwargs):
         kwargs.setdefault("dtype", backbone.dtype_policy)
@@ -228,7 +230,9 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
                 "preprocessor), or a dataset of such dicts",
                 x,
             )
-        batch_size = batch_size or 32
+        batch_size = 32 if batch_size is None else batch_size
+        if batch_size < 1:
+            raise invalid("batch_size", "None or at least 1", batch_size)
         rows = self._text_dataset(x, y, sample_weight, batch_size, shuffle)
         return {"x": rows}
 
@@ -268,6 +272,8 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
                 validation_data = (held["x"], held["y"])
                 if held.get("sample_weight") is not None:
                     validation_data += (held["sample_weight"],)
+        if y is None and self.needs_targets and isinstance(x, list | tuple):
+            raise invalid("y", "a target for each text", y)
         data = self._data(x, y, sample_weight, batch_size, shuffle)
         ours = self._prepare_fit(
             data["x"],

@@ -131,11 +131,9 @@ def _blocks(files, progress):
     total = sum(os.path.getsize(file) for file in files)
     before = 0
     for file in files:
-        with open(
-            file, encoding="utf-8", errors="ignore", newline=""
-        ) as stream:
+        with open(file, encoding="utf-8", newline="") as stream:
             rest = ""
-            while text := stream.read(BLOCK):
+            while text := _checked_text(stream, file):
                 text = rest + text
                 cut = max(text.rfind("\n"), text.rfind(" ")) + 1
                 if not cut and len(text) >= BLOCK:
@@ -146,6 +144,19 @@ def _blocks(files, progress):
                     progress(before + stream.buffer.tell(), total)
             yield rest
         before += os.path.getsize(file)
+
+
+def _checked_text(stream, file):
+    """The next block of a file; a file that is no UTF-8 text is refused."""
+    try:
+        text = stream.read(BLOCK)
+    except UnicodeDecodeError as error:
+        raise invalid("files", f"UTF-8 text ({error})", str(file)) from None
+    if "\0" in text:
+        raise invalid(
+            "files", "text (it holds NUL bytes: a binary file)", str(file)
+        )
+    return text
 
 
 def _last_boundary(text):

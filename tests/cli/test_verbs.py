@@ -148,6 +148,8 @@ BAD = {
     "too long": (["corpus.txt", "--sequence-length", "513"], "sequence-length"),
     "rate": (["corpus.txt", "--learning-rate", "0"], "learning-rate"),
     "time": (["corpus.txt", "--minutes", "-1"], "minutes"),
+    "seed": (["corpus.txt", "--seed", "-1"], "seed"),
+    "held out": (["corpus.txt", "--held-out", "none.txt"], "files"),
     "size": (["corpus.txt", "--config", "bert_huge"], "name"),
     "case": (["corpus.txt", "--vocab", "lone/vocab.txt"], "vocab"),
     "no mask": (["corpus.txt", "--vocab", "nomask.txt"], "MASK"),

@@ -59,3 +59,12 @@ def test_bad_input_is_refused_and_leaves_nothing(text, tmp_path):
     assert not output.parent.exists()
     with pytest.raises(ValueError, match="`-o`"):
         run(text, "-o", text)
+
+
+@pytest.mark.parametrize("content", [b"ab\0cd", b"\xff\xfea\0", b"caf\xe9"])
+def test_what_is_no_utf8_text_is_refused_and_nothing_written(tmp_path, content):
+    source = tmp_path / "bad.txt"
+    source.write_bytes(content)
+    with pytest.raises(ValueError, match="argument `files`"):
+        run(source, "-o", tmp_path / "out" / "vocab.txt")
+    assert not (tmp_path / "out").exists()

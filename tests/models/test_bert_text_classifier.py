@@ -222,6 +222,7 @@ def test_config_is_json(classifier):
     ("x", "y", "argument"),
     [
         (["a"], [0, 1], "y"),
+        (["a"], None, "y"),
         (["a", "b"], [0, 2], "y"),
         (["a", "b"], [-1, 0], "y"),
         (["a"], ["ugly"], "y"),
@@ -234,6 +235,11 @@ def test_config_is_json(classifier):
 def test_bad_data_names_the_argument(classifier, x, y, argument):
     with pytest.raises(ValueError, match=f"argument `{argument}`"):
         classifier.fit(x, y, verbose=0)
+
+
+def test_batch_size_is_checked(classifier):
+    with pytest.raises(ValueError, match="argument `batch_size`"):
+        classifier.fit(["a"], [0], batch_size=0, verbose=0)
 
 
 def test_unknown_label_inside_tf_data_names_the_argument(classifier):
