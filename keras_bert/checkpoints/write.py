@@ -182,3 +182,10 @@ def _check_target(directory, format):
                 f"one of {others[0]})",
                 str(directory),
             )
+        if any(directory.iterdir()) and not formats_in(directory):
+            raise invalid(
+                "directory",
+                "a new folder, an empty one, or one with a checkpoint to "
+                "replace (it holds other files)",
+                str(directory),
+            )

@@ -36,6 +36,13 @@ def _pretraining(args):
     from keras_bert.models import BertPretrainer
 
     model = BertPretrainer.from_preset(args.model)
+    if model.load_report.newly_initialised:
+        raise invalid(
+            "--model",
+            "a checkpoint with the heads of both pretraining tasks (missing: "
+            f"{', '.join(model.load_report.newly_initialised)})",
+            args.model,
+        )
     corpus = Corpus.from_files(args.data, model.tokenizer)
     result = evaluate_pretraining(
         model, corpus, model.tokenizer, args.sequence_length

@@ -1,5 +1,6 @@
 """`keras-bert fill-mask`: the likeliest words for each mask."""
 
+from keras_bert._errors import invalid
 from keras_bert.cli import _common
 
 HELP = "fill the masks of a text"
@@ -16,6 +17,12 @@ def run(args):
     from keras_bert.models import BertMaskedLM
 
     model = BertMaskedLM.from_preset(args.source)
+    if any("mlm_head" in name for name in model.load_report.newly_initialised):
+        raise invalid(
+            "source",
+            "a checkpoint with a masked-language-model head",
+            args.source,
+        )
     masks = model.fill_mask(args.text, top_k=args.top_k)
     for number, mask in enumerate(masks, 1):
         _common.print_table(

@@ -26,7 +26,11 @@ def add_arguments(parser):
     )
     parser.add_argument("--model", required=True, help="run or checkpoint")
     parser.add_argument("-o", "--output", required=True, help="run folder")
-    parser.add_argument("--epochs", type=_common.positive_int)
+    parser.add_argument(
+        "--epochs",
+        type=_common.positive_int,
+        help="without it: 3, or as many as give 1,000 steps",
+    )
     parser.add_argument("--learning-rate", type=float, default=2e-5)
     parser.add_argument("--batch-size", type=_common.positive_int, default=32)
     parser.add_argument(
@@ -134,6 +138,12 @@ def _rows(args):
     for table in tables:
         if table["y"] is None:
             raise invalid("--label", "a column of the data", args.label)
+        if "" in table["y"]:
+            raise invalid(
+                "--data",
+                f"a label in every row (row {table['y'].index('')} has none)",
+                args.data,
+            )
     if isinstance(tables[0]["x"], tuple) != isinstance(tables[1]["x"], tuple):
         raise invalid(
             "--data", "the same text columns in train and dev", args.data

@@ -69,6 +69,7 @@ def main(argv=None):
     try:
         result = args.run(args)
     except KeyboardInterrupt:
+        print(f"keras-bert {args.verb}: interrupted", file=sys.stderr)
         return 130
     except (
         ValueError,

@@ -59,11 +59,19 @@ def add_arguments(parser):
 
 
 def run(args):
+    from keras_bert._errors import invalid
     from keras_bert.cli._common import check_new
     from keras_bert.tokenizers import BertTokenizer
 
     output = check_new(args.output)
-    check_new(output.parent / "tokenizer_config.json")
+    beside = output.parent / "tokenizer_config.json"
+    if beside.exists():
+        raise invalid(
+            "-o",
+            "a folder without the settings of another vocabulary (there is "
+            f"{beside})",
+            args.output,
+        )
     start = time.monotonic()
     tokenizer = BertTokenizer.train(
         args.files,

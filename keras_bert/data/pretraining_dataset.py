@@ -95,6 +95,10 @@ def pretraining_dataset(
     """
     if epochs is not None and (not isinstance(epochs, int) or epochs < 1):
         raise invalid("epochs", "None or an integer from 1", epochs)
+    if not hasattr(tokenizer, "cls_token_id"):
+        raise invalid("tokenizer", "a `BertTokenizer`", tokenizer)
+    if not isinstance(sequence_length, int):
+        raise invalid("sequence_length", "an integer", sequence_length)
     corpus = files_or_dir
     if not isinstance(corpus, Corpus):
         corpus = Corpus.from_files(files_or_dir, tokenizer, file_format)

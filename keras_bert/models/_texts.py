@@ -19,6 +19,12 @@ def is_ids(x):
     return isinstance(x, dict) and "token_ids" in x
 
 
+def check_dict(x):
+    """Refuses a dict that is neither ids nor anything else we know."""
+    if isinstance(x, dict) and not is_ids(x):
+        raise invalid("x", "a dict with `token_ids`", f"the keys {list(x)}")
+
+
 def is_dataset(x):
     """Whether x is a tf.data dataset, without importing TensorFlow."""
     return any(

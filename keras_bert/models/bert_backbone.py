@@ -11,6 +11,7 @@ from keras_bert.layers.bert_embeddings import BertEmbeddings
 from keras_bert.layers.bert_encoder_block import BertEncoderBlock
 from keras_bert.layers.id_checks import check_ids
 from keras_bert.layers.packing import attention_mask
+from keras_bert.models._checked_ids import CheckedModel
 from keras_bert.models._preset import BackbonePreset
 from keras_bert.models.backbone_details import BackboneDetails
 from keras_bert.models.sizes import size_arguments
@@ -27,7 +28,7 @@ _INPUTS = (
 
 
 @keras.saving.register_keras_serializable("keras_bert")
-class BertBackbone(BackbonePreset, Exportable, keras.Model):
+class BertBackbone(CheckedModel, BackbonePreset, Exportable, keras.Model):
     """The BERT encoder: embeddings, encoder blocks, pooler.
 
     Args:

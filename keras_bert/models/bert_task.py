@@ -6,10 +6,10 @@ import numpy as np
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
 from keras_bert.export import Exportable
-from keras_bert.layers.id_checks import check_ids
 from keras_bert.models import _texts
 from keras_bert.models._batches import MappedPyDataset
 from keras_bert.models._batches import mapped_generator
+from keras_bert.models._checked_ids import CheckedIds
 from keras_bert.models._guards import argument_errors
 from keras_bert.models._guards import state_kept
 from keras_bert.models._guards import unused_pooler
@@ -17,7 +17,7 @@ from keras_bert.models._preset import TaskPreset
 from keras_bert.training import AutoCompile
 
 
-class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
+class BertTask(CheckedIds, TaskPreset, AutoCompile, Exportable, keras.Model):
     """Base of the task models: a backbone, a head, and a preprocessor.
 
     `fit`, `evaluate`, `predict` and their `*_on_batch` forms accept raw
@@ -38,6 +38,8 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
     needs_targets = True
 
     def __init__(self, backbone, preprocessor=None, **kwargs):
+        if not hasattr(backbone, "max_sequence_length"):
+            raise invalid("backbone", "a `BertBackbone`", backbone)
         kwargs.setdefault("dtype", backbone.dtype_policy)
         # Ids and masks that come as floats must not become half floats.
         super().__init__(autocast=False, **kwargs)
@@ -147,29 +149,6 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
             return (_texts.trim(packed[0]), *packed[1:])
         return (_texts.trim(packed),)
 
-    def _check_ids(self, x):
-        if _texts.is_ids(x):
-            check_ids(
-                x,
-                vocabulary_size=self.backbone.vocabulary_size,
-                num_segments=self.backbone.num_segments,
-                max_sequence_length=self.backbone.max_sequence_length,
-            )
-
-    def _check_element(self, x, *rest):
-        """Adds the id check to a tf.data element; shapes stay static."""
-        tf = tensorflow()
-        keys = sorted(x)
-
-        def check(*values):
-            self._check_ids(dict(zip(keys, values, strict=True)))
-            return np.int32(0)
-
-        done = tf.numpy_function(check, [x[key] for key in keys], tf.int32)
-        with tf.control_dependencies([done]):
-            x = {key: tf.identity(value) for key, value in x.items()}
-        return (x, *rest)
-
     def _map_dataset(self, dataset):
         """A user's tf.data dataset with the preprocessor or the id check."""
         tf = tensorflow()
@@ -195,6 +174,7 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
 
     def _map_batch(self, x, y=None, sample_weight=None):
         """One concrete batch of texts or ids to what the model reads."""
+        _texts.check_dict(x)
         if not _texts.is_ids(x) and self.preprocessor is not None:
             return self._text_batch(x, y, sample_weight)
         self._check_ids(x)
@@ -205,6 +185,7 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
     def _data(self, x, y, sample_weight, batch_size, shuffle=False):
         """Keras' data arguments for whatever the user gave."""
         rest = {"y": y, "sample_weight": sample_weight}
+        _texts.check_dict(x)
         if _texts.is_dataset(x):
             return {"x": self._map_dataset(x), **rest}
         if isinstance(x, keras.utils.PyDataset):
@@ -272,9 +253,9 @@ class BertTask(TaskPreset, AutoCompile, Exportable, keras.Model):
                 validation_data = (held["x"], held["y"])
                 if held.get("sample_weight") is not None:
                     validation_data += (held["sample_weight"],)
+        data = self._data(x, y, sample_weight, batch_size, shuffle)
         if y is None and self.needs_targets and isinstance(x, list | tuple):
             raise invalid("y", "a target for each text", y)
-        data = self._data(x, y, sample_weight, batch_size, shuffle)
         ours = self._prepare_fit(
             data["x"],
             batch_size=batch_size,

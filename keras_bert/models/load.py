@@ -1,5 +1,7 @@
 """The model that a folder holds, whatever its class."""
 
+import keras
+
 from keras_bert import checkpoints
 from keras_bert.models.bert_backbone import BertBackbone
 from keras_bert.models.bert_masked_lm import BertMaskedLM
@@ -28,11 +30,13 @@ def load(source, **kwargs):
     """Loads a checkpoint as the class that it was saved from.
 
     Args:
-        source: see `BertBackbone.from_preset`. For folders of Google and
-            Hugging Face the class is the one that the head or the config
-            names, else the backbone.
+        source: a `.keras` file, or what `BertBackbone.from_preset` reads.
+            For folders of Google and Hugging Face the class is the one that
+            the head or the config names, else the backbone.
         **kwargs: handed to the class's `from_preset`.
     """
+    if str(source).endswith(".keras"):
+        return keras.saving.load_model(source, **kwargs)
     checkpoint = checkpoints.open_source(source)
     model = MODELS.get(checkpoint.task, BertBackbone)
     return model.from_preset(source, **kwargs)

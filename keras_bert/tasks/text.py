@@ -35,10 +35,10 @@ def read(file, text="text", text_pair="text_pair", label="label"):
         ValueError: naming the file, the line and what was expected.
     """
     path = Path(file)
+    if not path.is_file():
+        raise invalid("data", "an existing file (or folder)", str(file))
     if path.suffix not in SEPARATORS:
         raise invalid("data", "a .tsv, .csv or .jsonl file", str(file))
-    if not path.is_file():
-        raise invalid("data", "an existing file", str(file))
     content = path.read_bytes()
     if b"\0" in content:
         raise invalid("data", "a text file (it holds NUL bytes)", str(file))

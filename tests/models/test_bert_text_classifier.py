@@ -223,6 +223,8 @@ def test_config_is_json(classifier):
     [
         (["a"], [0, 1], "y"),
         (["a"], None, "y"),
+        (["a", "b"], "ab", "y"),
+        ({"tokens": np.ones((2, 4))}, [0, 1], "x"),
         (["a", "b"], [0, 2], "y"),
         (["a", "b"], [-1, 0], "y"),
         (["a"], ["ugly"], "y"),

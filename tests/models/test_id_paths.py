@@ -99,3 +99,21 @@ def test_segments_and_positions_are_checked(model):
 def test_labels_in_ids_batches_are_checked(model):
     with pytest.raises(ValueError, match="argument `y`"):
         model.fit({"token_ids": np.ones((2, 8))}, [0, 2], verbose=0)
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_on_batch", "dataset", "fit"]
+)
+def test_a_bare_backbone_refuses_them_too(model, method, bad):
+    token_ids, expected = BAD[bad]
+    x = {"token_ids": token_ids.astype("int32")}
+    backbone = keras_bert.BertBackbone.from_config(model.backbone.get_config())
+    with pytest.raises(ValueError, match=rf"`token_ids`.*{expected}"):
+        if method == "dataset":
+            backbone.predict(_dataset(x, Y), verbose=0)
+        elif method == "fit":
+            backbone.compile("sgd", {"sequence_output": "mse"})
+            backbone.fit(x, {"sequence_output": np.zeros((4, 8, 8))}, verbose=0)
+        else:
+            getattr(backbone, method)(x)

@@ -207,3 +207,21 @@ def test_preprocessor_three_ways_agree(tokenizer):
     pairs = tf.data.Dataset.from_tensor_slices((first, second))
     rows = pairs.map(lambda first, second: preprocessor(x=(first, second)))
     assert next(iter(rows))["token_ids"].shape == (16,)
+
+
+def test_a_folder_with_other_files_is_not_written_into(make_backbone, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="argument `directory`"):
+        make_backbone().save_to_preset(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_load_reads_a_keras_file(make_backbone, tokenizer, tmp_path):
+    model = keras_bert.BertTextClassifier(make_backbone(), 2, tokenizer)
+    model.save(tmp_path / "model.keras")
+    again = keras_bert.load(tmp_path / "model.keras")
+    np.testing.assert_allclose(
+        again.predict(["a fox"], verbose=0),
+        model.predict(["a fox"], verbose=0),
+        atol=1e-6,
+    )
