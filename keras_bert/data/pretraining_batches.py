@@ -101,27 +101,40 @@ class PretrainingBatches:
         self.rows_of_first_epoch = rows
         self.batches_per_epoch = max(1, rows // batch_size)
 
-    def epoch(self, epoch):
-        """Yield the (x, y, sample_weight) of one pass, batch by batch."""
-        for block in self.blocks(epoch):
+    def epoch(self, epoch, skip=0):
+        """Yield the (x, y, sample_weight) of one pass, batch by batch.
+
+        The first `skip` batches are left out, without being made.
+        """
+        for block in self.blocks(epoch, skip):
             count = len(keras.tree.flatten(block)[0])
             for index in range(count):
                 yield keras.tree.map_structure(
                     lambda array, index=index: array[index], block
                 )
 
-    def blocks(self, epoch, most=16):
+    def blocks(self, epoch, skip=0, most=16):
         """Yield the batches of one pass, up to `most` at a time.
 
         The arrays have the number of batches as an additional first axis:
-        handing many batches over at once costs as much as one.
+        handing many batches over at once costs as much as one. The first
+        `skip` batches are planned, which counts their rows, but not made.
         """
-        missing = self.batches_per_epoch
+        missing = self.batches_per_epoch - skip
+        if missing < 1:
+            return
         pending = None
+        rows_to_skip = skip * self.batch_size
         repeat = 0
         while True:
             for window in self._windows(epoch, repeat):
+                skipped = min(rows_to_skip, window.layout.num_rows)
+                rows_to_skip -= skipped
+                if skipped == window.layout.num_rows:
+                    continue
                 rows = self._rows(window, epoch, repeat)
+                if skipped:
+                    rows = {name: rows[name][skipped:] for name in rows}
                 if pending is not None:
                     rows = {
                         name: np.concatenate([pending[name], rows[name]])

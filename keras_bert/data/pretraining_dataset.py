@@ -21,6 +21,8 @@ def pretraining_dataset(
     next_sentence=None,
     epochs=None,
     *,
+    start_epoch=None,
+    skip=0,
     mask_rate=0.15,
     mask_token_rate=0.8,
     random_token_rate=0.1,
@@ -52,6 +54,12 @@ def pretraining_dataset(
             two documents). False: single segments. None: pairs if there are
             two documents, else single segments with a warning.
         epochs: None, or an integer: one iteration gives that many epochs.
+        start_epoch: None: each iteration is the next epoch. An integer: every
+            iteration begins with that epoch, whatever was iterated before.
+        skip: integer: how many batches are left out at the start of an
+            iteration, without being made; below the batches of an epoch.
+            With `start_epoch` a run goes on where it stopped: batch b of
+            epoch e is the first of `start_epoch=e, skip=b`.
         mask_rate: share of a sequence's tokens that are chosen.
         mask_token_rate: share of the chosen ones replaced by [MASK].
         random_token_rate: share of the chosen ones replaced by a random
@@ -95,6 +103,9 @@ def pretraining_dataset(
     """
     if epochs is not None and (not isinstance(epochs, int) or epochs < 1):
         raise invalid("epochs", "None or an integer from 1", epochs)
+    for name, value in (("start_epoch", start_epoch or 0), ("skip", skip)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise invalid(name, "an integer from 0", value)
     if not hasattr(tokenizer, "cls_token_id"):
         raise invalid("tokenizer", "a `BertTokenizer`", tokenizer)
     if not isinstance(sequence_length, int):
@@ -119,7 +130,13 @@ def pretraining_dataset(
         short_seq_prob=short_seq_prob,
         max_sequences_per_row=max_sequences_per_row,
     )
-    return _as_dataset(batches, epochs, fixed)
+    if skip >= batches.batches_per_epoch:
+        raise invalid(
+            "skip",
+            f"less than the {batches.batches_per_epoch} batches of an epoch",
+            skip,
+        )
+    return _as_dataset(batches, epochs or 1, fixed, start_epoch, skip)
 
 
 def _next_sentence(corpus, next_sentence):
@@ -145,16 +162,20 @@ def _next_sentence(corpus, next_sentence):
     return next_sentence
 
 
-def _as_dataset(batches, epochs, fixed):
+def _as_dataset(batches, epochs, fixed, start_epoch, skip):
     tf = tensorflow()
-    cell = EpochCell()
-    per_iteration = epochs or 1
+    cell = EpochCell(start_epoch or 0)
 
     def generate():
-        first = 0 if fixed else cell.value
-        cell.value += 0 if fixed else per_iteration
-        for epoch in range(first, first + per_iteration):
-            yield from batches.blocks(0 if fixed else epoch)
+        if start_epoch is None and not fixed:
+            first = cell.value
+            cell.value += epochs
+        else:
+            first = start_epoch or 0
+        for epoch in range(first, first + epochs):
+            yield from batches.blocks(
+                0 if fixed else epoch, skip if epoch == first else 0
+            )
 
     rows, length = batches.batch_size, batches.sequence_length
     masks = batches.masking.max_predictions
@@ -181,7 +202,7 @@ def _as_dataset(batches, epochs, fixed):
     dataset = dataset.prefetch(2).unbatch()
     dataset = dataset.apply(
         tf.data.experimental.assert_cardinality(
-            batches.batches_per_epoch * per_iteration
+            batches.batches_per_epoch * epochs - skip
         )
     ).prefetch(4)
     dataset.keras_bert_epoch = cell

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from keras_bert.data import Corpus
+from keras_bert.data import PretrainingBatches
+from keras_bert.data import pretraining_batches
 from keras_bert.data import pretraining_dataset
 
 
@@ -295,3 +297,52 @@ def test_users_18_the_number_of_steps_is_known_and_the_data_end(
         str(shared / "text_en" / "sample_text.txt"), uncased, 128, 4
     )
     assert int(dataset.cardinality()) == len(batches_of(dataset)) == 2
+
+
+def test_a_run_goes_on_at_any_batch_of_any_epoch(file, tokenizer):
+    whole = pretraining_dataset(file, tokenizer, 32, 4, epochs=3)
+    wanted = [digest([batch]) for batch in batches_of(whole)]
+    per_epoch = len(wanted) // 3
+    assert per_epoch > 3
+    for epoch, skip in ((0, 2), (1, 0), (1, per_epoch - 1), (2, 1)):
+        rest = pretraining_dataset(
+            file, tokenizer, 32, 4, epochs=3 - epoch,
+            start_epoch=epoch, skip=skip,
+        )  # fmt: skip
+        expected = wanted[epoch * per_epoch + skip :]
+        assert len(rest) == len(expected)
+        # Again and again: what Keras peeks at does not move the start.
+        for _ in range(2):
+            assert [digest([one]) for one in batches_of(rest)] == expected
+
+
+def test_skipped_batches_are_not_made(file, tokenizer, monkeypatch):
+    batches = PretrainingBatches(
+        Corpus.from_files(file, tokenizer), tokenizer, 32, 4
+    )
+    skip = batches.batches_per_epoch - 1
+    wanted = list(batches.epoch(3))[skip:]
+    made = []
+    rows = PretrainingBatches._rows
+
+    def counted(self, window, *arguments):
+        made.append(window.layout.num_rows)
+        return rows(self, window, *arguments)
+
+    monkeypatch.setattr(pretraining_batches, "_WINDOW_TOKENS", 200)
+    monkeypatch.setattr(PretrainingBatches, "_rows", counted)
+    small = PretrainingBatches(
+        Corpus.from_files(file, tokenizer), tokenizer, 32, 4
+    )
+    found = list(small.epoch(3, small.batches_per_epoch - 1))
+    assert len(found) == len(wanted) == 1
+    assert sum(made) < small.rows_of_first_epoch / 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("start_epoch", -1), ("start_epoch", 1.5), ("skip", -1), ("skip", 9999)],
+)
+def test_a_start_that_does_not_exist_is_refused(file, tokenizer, name, value):
+    with pytest.raises(ValueError, match=f"argument `{name}`.*Received"):
+        pretraining_dataset(file, tokenizer, 32, 4, **{name: value})
