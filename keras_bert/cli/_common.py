@@ -113,6 +113,22 @@ def print_table(rows, title=None):
             print("  " + "  ".join("-" * width for width in widths))
 
 
+def accuracy_row(name, result):
+    return (
+        name,
+        f"{result['value']:.3f}",
+        f"{result['low']:.3f}-{result['high']:.3f}",
+        f"{result['chance']:.3f}",
+        f"{result['examples']:,}",
+        result["verdict"],
+    )
+
+
+ACCURACY_HEADER = (
+    "held out", "value", "95% interval", "chance", "examples", "verdict",
+)  # fmt: skip
+
+
 def _shown(cell):
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 

@@ -264,23 +264,22 @@ class _Demo:
         }
 
     def summary(self):
-        from keras_bert.cli import evaluate
 
         self._title("What was achieved")
         pretraining = self.result["pretraining"]
         held_out = pretraining["held_out"]
         rows = [
-            evaluate.ACCURACY_HEADER,
-            evaluate.accuracy_row("masked words", held_out["masked_accuracy"]),
+            _common.ACCURACY_HEADER,
+            _common.accuracy_row("masked words", held_out["masked_accuracy"]),
         ]
         if "next_sentence_accuracy" in held_out:
             rows.append(
-                evaluate.accuracy_row(
+                _common.accuracy_row(
                     "next sentence", held_out["next_sentence_accuracy"]
                 )
             )
         rows.append(
-            evaluate.accuracy_row(
+            _common.accuracy_row(
                 "package of a docstring",
                 self.result["classifier"]["dev"]["accuracy"],
             )

@@ -1,154 +1,130 @@
-"""`keras-bert finetune`: a table of texts and labels to a task model."""
+"""`keras-bert finetune`: labelled data to a task model."""
 
-import math
-import time
+import dataclasses
 from pathlib import Path
 
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
-from keras_bert.cli.evaluate import evaluate_text
-from keras_bert.cli.evaluate import print_text
+from keras_bert.cli import _report
+from keras_bert.cli import _tasks
+from keras_bert.tasks.table import TASKS
+from keras_bert.training.recipe import FINE_TUNING
 
 HELP = "fine-tune a model on labelled data"
 EXAMPLE = "keras-bert finetune text --data reviews --model run -o classifier"
-# Without --epochs: three epochs, but not fewer updates than this, since
-# small data sets need the steps (Mosbach et al., 2021).
-_STEPS_AT_LEAST = 1000
 
 
 def add_arguments(parser):
-    parser.add_argument("task", choices=("text",))
+    _tasks.add_task_arguments(parser)
     parser.add_argument(
         "--data",
         required=True,
-        help="folder with train and dev (.tsv, .csv or .jsonl), or one file, "
+        help="folder with the files of train and dev, or one file, "
         "of which a tenth is held out",
     )
     parser.add_argument("--model", required=True, help="run or checkpoint")
     parser.add_argument("-o", "--output", required=True, help="run folder")
     parser.add_argument(
+        "--recipe", choices=tuple(FINE_TUNING), default="default"
+    )
+    parser.add_argument(
         "--epochs",
         type=_common.positive_int,
         help="without it: 3, or as many as give 1,000 steps",
     )
-    parser.add_argument("--learning-rate", type=float, default=2e-5)
-    parser.add_argument("--batch-size", type=_common.positive_int, default=32)
-    parser.add_argument(
-        "--sequence-length", type=_common.positive_int, default=128
-    )
+    parser.add_argument("--learning-rate", type=float)
+    parser.add_argument("--batch-size", type=_common.positive_int)
+    parser.add_argument("--sequence-length", type=_common.positive_int)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--text", default="text", help="column of the text")
-    parser.add_argument("--text-pair", default="text_pair")
-    parser.add_argument("--label", default="label")
-    parser.add_argument(
-        "--regression", action="store_true", help="the label is a number"
-    )
 
 
 def run(args):
     import keras
 
-    from keras_bert.models import BertTextClassifier
-    from keras_bert.models import BertTextClassifierPreprocessor
-    from keras_bert.tokenizers import BertTokenizer
+    from keras_bert.tasks.fine_tune import fine_tune
+    from keras_bert.tasks.fine_tune import new_model
     from keras_bert.training import Progress
 
     _common.check_new(args.output)
-    if not args.learning_rate > 0:
-        raise invalid("--learning-rate", "a rate above 0", args.learning_rate)
     _common.check_seed(args.seed)
-    train, dev = _rows(args)
-    keras.utils.set_random_seed(args.seed)
-    preprocessor = BertTextClassifierPreprocessor(
-        BertTokenizer.from_preset(args.model),
-        sequence_length=args.sequence_length,
+    task = TASKS[args.task]
+    options = _tasks.options_of(args, task)
+    recipe = _recipe(args, task)
+    train, dev = _rows(args, task, options)
+    model = new_model(
+        task, args.model, train, options, args.sequence_length, args.seed
     )
-    if args.regression:
-        for rows in (train, dev):
-            rows["y"] = [_number(value) for value in rows["y"]]
-        model = BertTextClassifier.from_preset(
-            args.model, num_classes=1, preprocessor=preprocessor
-        )
-    else:
-        for rows in (train, dev):
-            rows["y"] = [str(label) for label in rows["y"]]
-        labels = sorted(set(train["y"]))
-        if len(labels) < 2:
-            raise invalid("--data", "at least two different labels", labels)
-        unseen = sorted(set(dev["y"]) - set(labels))
-        if unseen:
-            raise invalid(
-                "--data", f"dev labels that train has ({labels})", unseen
-            )
-        model = BertTextClassifier.from_preset(
-            args.model, labels=labels, preprocessor=preprocessor
-        )
-    model.compile(learning_rate=args.learning_rate)
-    steps = math.ceil(len(train["y"]) / args.batch_size)
-    epochs = args.epochs or max(3, math.ceil(_STEPS_AT_LEAST / steps))
+    epochs, steps = recipe.epochs_for(len(train["ids"]))
+    held_out = sum(len(rows["ids"]) for rows in dev.values())
     print(
-        f"{len(train['y']):,} rows to learn from, {len(dev['y']):,} held out; "
+        f"{len(train['ids']):,} rows to learn from, {held_out:,} held out; "
         f"{epochs} epochs of {steps:,} steps"
     )
     with _common.new_folder(args.output) as folder:
-        started = time.monotonic()
-        history = model.fit(
-            train["x"],
-            train["y"],
-            batch_size=args.batch_size,
-            epochs=epochs,
-            verbose=0,
+        figures, _ = fine_tune(
+            task,
+            model,
+            train,
+            dev,
+            recipe,
+            options=options,
+            seed=args.seed,
             callbacks=[
                 Progress(epochs * steps),
                 keras.callbacks.CSVLogger(str(folder / "metrics.csv")),
             ],
-        ).history
+        )
         result = {
-            "task": args.task,
-            "epochs": epochs,
-            "steps": epochs * steps,
-            "seconds": time.monotonic() - started,
-            "labels": model.labels,
-            "train_loss": history["loss"][-1],
-            "dev": evaluate_text(model, dev),
-            "settings": {
-                name: value
-                for name, value in vars(args).items()
-                if name not in ("run", "json", "verb")
-            },
+            "task": task.name,
+            **figures,
+            "labels": getattr(model, "labels", None),
+            "settings": _tasks.settings_of(args),
         }
         model.save_to_preset(folder / "preset")
         _common.write_json(folder / "result.json", result)
-    print_text(result["dev"])
+    _report.print_figures(task, result["dev"])
     print(f"\nwritten: {args.output}")
     return result
 
 
-def _rows(args):
-    from keras_bert.tasks import text
-
-    columns = (args.text, args.text_pair, args.label)
-    if Path(args.data).is_dir():
-        tables = [
-            text.read(text.find(args.data, split), *columns)
-            for split in ("train", "dev")
-        ]
-    else:
-        tables = _held_out(text.read(args.data, *columns), args.seed)
-    for table in tables:
-        if table["y"] is None:
-            raise invalid("--label", "a column of the data", args.label)
-        if "" in table["y"]:
-            raise invalid(
-                "--data",
-                f"a label in every row (row {table['y'].index('')} has none)",
-                args.data,
-            )
-    if isinstance(tables[0]["x"], tuple) != isinstance(tables[1]["x"], tuple):
-        raise invalid(
-            "--data", "the same text columns in train and dev", args.data
+def _recipe(args, task):
+    """The named recipe with the task's values and what the user gave."""
+    recipe = FINE_TUNING[args.recipe]
+    if args.recipe == "default":
+        recipe = dataclasses.replace(
+            recipe,
+            learning_rate=task.learning_rate,
+            batch_size=task.batch_size,
+            epochs=task.epochs,
         )
-    return tables
+    if args.learning_rate is not None:
+        if not args.learning_rate > 0:
+            raise invalid(
+                "--learning-rate", "a rate above 0", args.learning_rate
+            )
+        recipe = dataclasses.replace(recipe, learning_rate=args.learning_rate)
+    if args.batch_size is not None:
+        recipe = dataclasses.replace(recipe, batch_size=args.batch_size)
+    if args.epochs is not None:
+        recipe = dataclasses.replace(recipe, epochs=args.epochs, min_steps=0)
+    return recipe
+
+
+def _rows(args, task, options):
+    if Path(args.data).is_dir():
+        train = task.read(args.data, "train", **options)
+        dev = _tasks.splits_of(task, args.data, "dev", options)
+    else:
+        train, held_out = _held_out(
+            task.read(args.data, "train", **options), args.seed
+        )
+        dev = {task.dev[0]: held_out}
+    for rows in dev.values():
+        if isinstance(train["x"], tuple) != isinstance(rows["x"], tuple):
+            raise invalid(
+                "--data", "the same text columns in train and dev", args.data
+            )
+    return train, dev
 
 
 def _held_out(table, seed):
@@ -171,13 +147,6 @@ def _held_out(table, seed):
             else [x[i] for i in rows]
         )
         y = table["y"] and [table["y"][i] for i in rows]
-        return {"x": x, "y": y, "ids": list(rows)}
+        return {**table, "x": x, "y": y, "ids": [table["ids"][i] for i in rows]}
 
     return pick(sorted(order[border:])), pick(sorted(order[:border]))
-
-
-def _number(value):
-    try:
-        return float(value)
-    except ValueError:
-        raise invalid("--label", "numbers with --regression", value) from None

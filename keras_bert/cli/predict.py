@@ -1,56 +1,42 @@
-"""`keras-bert predict`: labels for a file of texts."""
-
-import csv
-import json
+"""`keras-bert predict`: predictions for a file, in the official form."""
 
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
+from keras_bert.cli import _tasks
+from keras_bert.tasks import text
+from keras_bert.tasks.table import TASKS
 
 HELP = "write a prediction for each row of a file"
 EXAMPLE = "keras-bert predict text --data new.tsv --model run -o labels.tsv"
 
 
 def add_arguments(parser):
-    parser.add_argument("task", choices=("text",))
-    parser.add_argument("--data", required=True, help="a table of texts")
-    parser.add_argument("--model", required=True, help="run or preset")
+    _tasks.add_task_arguments(parser)
     parser.add_argument(
-        "-o", "--output", required=True, help=".tsv, .csv or .jsonl file"
+        "--data", required=True, help="a file, or a folder with test"
     )
-    parser.add_argument("--text", default="text", help="column of the text")
-    parser.add_argument("--text-pair", default="text_pair")
+    parser.add_argument(
+        "--model", nargs="+", required=True,
+        help="run or preset; of several, the ensemble predicts",
+    )  # fmt: skip
+    parser.add_argument("-o", "--output", required=True, help="file to write")
     parser.add_argument("--batch-size", type=_common.positive_int, default=32)
 
 
 def run(args):
-    from keras_bert.models import load
-    from keras_bert.tasks import text
-
     path = _common.check_new(args.output)
-    if path.suffix not in text.SEPARATORS:
+    task = TASKS[args.task]
+    if task is text.TASK and path.suffix not in text.SEPARATORS:
         raise invalid("-o", "a .tsv, .csv or .jsonl file", args.output)
-    model = load(args.model)
-    if not hasattr(model, "classify"):
-        raise invalid("--model", "a fine-tuned text classifier", args.model)
-    rows = text.read(args.data, args.text, args.text_pair)
-    predictions = model.classify(rows["x"], batch_size=args.batch_size)
-    with (
-        _common.new_file(path) as staging,
-        open(staging, "w", encoding="utf-8", newline="") as file,
-    ):
-        _write(file, path.suffix, rows["ids"], predictions)
-    print(f"written: {path} ({len(predictions):,} rows)")
-    return {"rows": len(predictions), "output": str(path)}
-
-
-def _write(file, suffix, ids, predictions):
-    if suffix == ".jsonl":
-        for index, prediction in zip(ids, predictions, strict=True):
-            line = {"index": index, **prediction}
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        return
-    delimiter = "\t" if suffix == ".tsv" else ","
-    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(["index", "label", "score"])
-    for index, prediction in zip(ids, predictions, strict=True):
-        writer.writerow([index, prediction["label"], prediction["score"]])
+    options = _tasks.options_of(args, task)
+    models = [_tasks.model_of(task, source) for source in args.model]
+    rows = task.read(args.data, task.test[0], **options)
+    found = [
+        task.predict(model, rows, batch_size=args.batch_size, **options)
+        for model in models
+    ]
+    predictions = found[0] if len(found) == 1 else task.combine(found)
+    with _common.new_file(path) as staging:
+        task.write(rows, predictions, staging, **options)
+    print(f"written: {path} ({len(rows['ids']):,} rows)")
+    return {"rows": len(rows["ids"]), "output": str(path)}

@@ -149,14 +149,16 @@ def run(args):
             },
         }
         if held_out:
-            from keras_bert.cli.evaluate import evaluate_pretraining
+            from keras_bert.cli._evaluate_pretraining import (
+                evaluate_pretraining,
+            )
 
             result["held_out"] = evaluate_pretraining(
                 pretrainer, held_out, tokenizer, args.sequence_length
             )
         _common.write_json(folder / "result.json", result)
     if args.held_out:
-        from keras_bert.cli.evaluate import print_pretraining
+        from keras_bert.cli._evaluate_pretraining import print_pretraining
 
         print_pretraining(result["held_out"])
     print(f"\nwritten: {args.output}")

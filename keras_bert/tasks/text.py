@@ -14,6 +14,8 @@ import json
 from pathlib import Path
 
 from keras_bert._errors import invalid
+from keras_bert.tasks import classification
+from keras_bert.tasks.task import Task
 
 SEPARATORS = {".tsv": "\t", ".csv": ",", ".jsonl": None}
 
@@ -158,3 +160,67 @@ def _json_rows(content, path):
             )
         rows.append(row)
     return rows
+
+
+def _read_split(data, split, text, text_pair, label, regression=False, **_):
+    path = Path(data)
+    if path.is_dir():
+        path = find(data, split)
+    rows = read(path, text, text_pair, label)
+    if split == "test":
+        return rows
+    if rows["y"] is None:
+        raise invalid("label", f"a column of {path}", label)
+    if "" in rows["y"]:
+        raise invalid(
+            "data",
+            f"a label in every row (row {rows['y'].index('')} has none)",
+            str(path),
+        )
+    if regression:
+        rows["y"] = [_number(value) for value in rows["y"]]
+    else:
+        rows["y"] = [str(value) for value in rows["y"]]
+    return rows
+
+
+def _number(value):
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise invalid("label", "numbers with --regression", value) from None
+
+
+def _model_arguments(rows, regression=False, **_):
+    if regression:
+        return {"num_classes": 1}
+    labels = sorted(set(rows["y"]))
+    if len(labels) < 2:
+        raise invalid("data", "at least two different labels", labels)
+    return {"labels": labels}
+
+
+TASK = Task(
+    name="text",
+    model="BertTextClassifier",
+    read=_read_split,
+    predict=classification.predict,
+    score=classification.score,
+    metric="accuracy",
+    write=classification.write,
+    combine=classification.combine,
+    model_arguments=_model_arguments,
+    options={
+        "text": {"default": "text", "help": "column of the text"},
+        "text_pair": {
+            "default": "text_pair",
+            "help": "column of the second text, if any",
+        },
+        "label": {"default": "label", "help": "column of the label"},
+        "regression": {
+            "action": "store_true",
+            "default": False,
+            "help": "the label is a number",
+        },
+    },
+)

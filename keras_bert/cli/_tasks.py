@@ -1,0 +1,76 @@
+"""The table of tasks as arguments of the command line."""
+
+from pathlib import Path
+
+from keras_bert._errors import invalid
+from keras_bert.tasks.table import TASKS
+
+
+def add_task_arguments(parser, also=()):
+    """TASK and, in a group of their own, the options of single tasks."""
+    parser.add_argument(
+        "task", choices=(*TASKS, *also), metavar="TASK",
+        help=", ".join((*TASKS, *also)),
+    )  # fmt: skip
+    added = {}
+    for task in TASKS.values():
+        for name, arguments in task.options.items():
+            added.setdefault(name, (arguments, []))[1].append(task.name)
+    group = parser.add_argument_group("of single tasks")
+    for name, (arguments, tasks) in added.items():
+        arguments = {**arguments, "default": None}
+        arguments["help"] = f"{arguments.get('help', '')} ({', '.join(tasks)})"
+        group.add_argument("--" + name.replace("_", "-"), **arguments)
+
+
+def options_of(args, task):
+    """The options of a task with its defaults; others are refused."""
+    known = {name for one in TASKS.values() for name in one.options}
+    for name in sorted(known - set(task.options)):
+        value = getattr(args, name)
+        if value is not None:
+            raise invalid(
+                "--" + name.replace("_", "-"),
+                f"no such option with the task {task.name}",
+                value,
+            )
+    return {
+        name: arguments.get("default")
+        if getattr(args, name) is None
+        else getattr(args, name)
+        for name, arguments in task.options.items()
+    }
+
+
+def settings_of(args):
+    """What stands in result.json: the options that were in force."""
+    return {
+        name: value
+        for name, value in vars(args).items()
+        if name not in ("run", "json", "verb")
+    }
+
+
+def model_of(task, source):
+    """A fine-tuned model of the class that a task has."""
+    from keras_bert.models import load
+
+    model = load(source)
+    if type(model).__name__ != task.model:
+        raise invalid(
+            "--model",
+            f"a model fine-tuned for {task.name}, a {task.model}",
+            f"{source}, a {type(model).__name__}",
+        )
+    return model
+
+
+def splits_of(task, data, kind, options):
+    """Name of a split -> its rows, for "dev" or "test".
+
+    A file is one split; in a folder there may be several.
+    """
+    names = getattr(task, kind)
+    if Path(data).is_file():
+        names = names[:1]
+    return {name: task.read(data, name, **options) for name in names}

@@ -1,0 +1,125 @@
+"""What every task of classes and numbers shares: predict, score, write.
+
+Predictions are a dict: `labels` (names in the order of the columns, or None
+for regression), `scores` (float array: probabilities `[rows, classes]`, or
+the values `[rows]`) and `predicted` (a label or a float per row).
+"""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+
+from keras_bert._errors import invalid
+from keras_bert.tasks._accuracy import accuracy
+
+
+def predict(model, rows, batch_size=32, **_):
+    """Probabilities and labels of a text classifier, or its values."""
+    if not hasattr(model, "classify"):
+        raise invalid(
+            "model", "a fine-tuned text classifier", type(model).__name__
+        )
+    results = model.predict(rows["x"], batch_size=batch_size, verbose=0)
+    if model.num_classes == 1:
+        return of_scores(None, np.asarray(results, "float64"))
+    labels = model.labels or list(range(model.num_classes))
+    if model._output_name == "logits":
+        results = softmax(results)
+    return of_scores(labels, results)
+
+
+def softmax(logits):
+    """Probabilities, counted in float64."""
+    logits = np.asarray(logits, "float64")
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def of_scores(labels, scores):
+    """Predictions from their scores."""
+    if labels is None:
+        predicted = [float(value) for value in scores]
+    else:
+        predicted = [labels[i] for i in np.argmax(scores, axis=-1)]
+    return {"labels": labels, "scores": scores, "predicted": predicted}
+
+
+def combine(several):
+    """The ensemble: mean of the probabilities (or values)."""
+    labels = several[0]["labels"]
+    for one in several[1:]:
+        if one["labels"] != labels:
+            raise invalid("model", f"models of the labels {labels}",
+                          one["labels"])  # fmt: skip
+    return of_scores(labels, np.mean([one["scores"] for one in several], 0))
+
+
+def score(rows, predictions, **_):
+    """Accuracy beside the majority class, or the error of a regression."""
+    y, labels = rows["y"], predictions["labels"]
+    if labels is None:
+        y = np.asarray(y, "float64")
+        return {
+            "mse": float(np.mean((predictions["scores"] - y) ** 2)),
+            "examples": len(y),
+            "mse_of_the_mean": float(np.var(y)),
+        }
+    wanted = as_labels(y, labels)
+    right = sum(
+        a == b for a, b in zip(predictions["predicted"], wanted, strict=True)
+    )
+    _, counts = np.unique(wanted, return_counts=True)
+    return {
+        "accuracy": accuracy(
+            right / len(wanted),
+            len(wanted),
+            float(counts.max() / len(wanted)),
+        )
+    }
+
+
+def as_labels(y, labels):
+    """Gold labels in the form of the model's, unknown ones refused."""
+    kind = int if isinstance(labels[0], int) else str
+    try:
+        wanted = [kind(label) for label in y]
+    except ValueError:
+        raise invalid("label", f"numbers out of {labels}", y) from None
+    unknown = sorted(set(wanted) - set(labels))
+    if unknown:
+        raise invalid("label", f"labels out of {labels}", unknown)
+    return wanted
+
+
+def write(rows, predictions, path, **_):
+    """A .tsv, .csv or .jsonl table: index, label, score."""
+    path = Path(path)
+    regression = predictions["labels"] is None
+    best = predictions["scores"]
+    best = best if regression else best.max(axis=-1)
+    lines = [
+        {
+            "index": index,
+            "label": None if regression else label,
+            "score": float(value),
+        }
+        for index, label, value in zip(
+            rows["ids"], predictions["predicted"], best, strict=True
+        )
+    ]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        if ".jsonl" in path.suffixes:
+            for line in lines:
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        else:
+            writer = csv.DictWriter(
+                file,
+                ("index", "label", "score"),
+                delimiter="," if ".csv" in path.suffixes else "\t",
+                lineterminator="\n",
+            )
+            writer.writeheader()
+            writer.writerows(lines)
+    return [path]
