@@ -70,7 +70,7 @@ def run(args):
             options=options,
             seed=args.seed,
             callbacks=[
-                Progress(epochs * steps),
+                Progress(),
                 keras.callbacks.CSVLogger(str(folder / "metrics.csv")),
             ],
         )
@@ -83,6 +83,8 @@ def run(args):
         model.save_to_preset(folder / "preset")
         _common.write_json(folder / "result.json", result)
     _report.print_figures(task, result["dev"])
+    for note in result["notes"]:
+        print(f"note: {note}")
     print(f"\nwritten: {args.output}")
     return result
 

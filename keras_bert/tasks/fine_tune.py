@@ -63,7 +63,10 @@ def fine_tune(
             bias_correction=recipe.bias_correction,
         )
     )
-    epochs, steps = recipe.epochs_for(len(train["ids"]))
+    notes = list(train.get("notes", ()))
+    if task.check is not None:
+        notes += task.check(model, train)
+    epochs, _ = recipe.epochs_for(len(train["ids"]))
     keras.utils.set_random_seed(seed)
     started = time.monotonic()
     history = model.fit(
@@ -77,13 +80,19 @@ def fine_tune(
     seconds = time.monotonic() - started
     figures, predictions = None, {}
     for name, rows in dev.items():
-        predictions[name] = task.predict(model, rows, **options)
-        scores = task.score(rows, predictions[name], **options)
+        found = task.predict(model, rows, **options)
+        scores = task.score(rows, found, **options)
+        if task.tune is not None and figures is None:
+            found = task.tune(model, found, scores)
+            scores = task.score(rows, found, **options)
+        predictions[name] = found
         figures = scores if figures is None else {**figures, name: scores}
     return {
         "epochs": epochs,
-        "steps": epochs * steps,
+        # Long texts are several rows, so fit alone knows the steps.
+        "steps": int(keras.ops.convert_to_numpy(model.optimizer.iterations)),
         "seconds": seconds,
         "train_loss": history["loss"][-1],
+        "notes": notes,
         "dev": figures,
     }, predictions

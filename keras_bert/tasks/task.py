@@ -32,6 +32,10 @@ class Task:
         combine: `(list of predictions)` -> the predictions of the ensemble.
         report: `(rows, predictions, folder, **options)`: files for people,
             such as misread examples, into the run folder.
+        check: `(model, rows)` -> sentences on training rows that the model
+            cannot represent as they are.
+        tune: `(model, predictions, figures)` -> predictions: sets what the
+            dev rows decide, such as a threshold.
         model_arguments: `(rows, **options)` -> arguments of the model class
             that the training rows decide, such as `labels`.
         preprocessor_arguments: `(**options)` -> arguments of the model's
@@ -52,6 +56,8 @@ class Task:
     write: Callable
     combine: Callable | None = None
     report: Callable | None = None
+    check: Callable | None = None
+    tune: Callable | None = None
     model_arguments: Callable = _nothing
     preprocessor_arguments: Callable = _nothing
     options: dict = dataclasses.field(default_factory=dict)

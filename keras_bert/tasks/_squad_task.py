@@ -1,0 +1,193 @@
+"""SQuAD 1.1 and 2.0 as entries of the table of tasks."""
+
+import functools
+import json
+from pathlib import Path
+
+from keras_bert._errors import invalid
+from keras_bert.tasks import _squad_labels as labels
+from keras_bert.tasks import _squad_metrics as metrics
+from keras_bert.tasks import _squad_predictions as answers
+from keras_bert.tasks import squad
+from keras_bert.tasks.task import Task
+
+
+def find(data, split):
+    """The file of a split in a folder (`dev-v1.1.json`), or the file."""
+    path = Path(data)
+    if not path.is_dir():
+        return path
+    names = sorted(file.name for file in path.glob("*.json"))
+    found = [name for name in names if split in name]
+    if len(found) != 1:
+        raise invalid(
+            "data",
+            f"a folder with one .json file whose name holds {split}",
+            f"{data} ({', '.join(found or names) or 'none'})",
+        )
+    return path / found[0]
+
+
+def _read(data, split, second, **_):
+    file = find(data, split)
+    rows = squad.read(file, split)
+    if split == "train" and not second and rows["y"] is not None:
+        unanswered = [
+            key for key, gold in zip(rows["ids"], rows["y"], strict=True)
+            if not gold
+        ]  # fmt: skip
+        if unanswered:
+            raise invalid(
+                "data",
+                "an answer to every question, or the task squad-v2",
+                f"{len(unanswered)} of {file} without: "
+                + squad.named(unanswered),
+            )
+    return rows
+
+
+def _predict(model, rows, second, batch_size=32, **options):
+    given = _given(options)
+    settings = model.preprocessor
+    if given != {name: getattr(settings, name) for name in given}:
+        settings = type(settings).from_config(
+            {**settings.get_config(), **given}
+        )
+        model.preprocessor = settings
+    ranked = model.predict_n_best(rows["x"], batch_size=batch_size, verbose=0)
+    threshold = settings.null_threshold
+    return answers.predictions_of(
+        rows["ids"],
+        ranked,
+        settings.n_best,
+        0.0 if threshold is None else threshold,
+        second,
+    )
+
+
+def _score(rows, predictions, second, f1_unit="words", **_):
+    golds = {
+        key: [answer["text"] for answer in gold]
+        for key, gold in zip(rows["ids"], rows["y"], strict=True)
+    }
+    texts = answers.texts(predictions)
+    result = squad.score(golds, texts, None, 1.0, second, f1_unit)
+    if second:
+        result |= answers.tuned(predictions, golds, f1_unit)
+        result["null_threshold"] = predictions["threshold"]
+    return result
+
+
+def _tune(model, predictions, figures):
+    """The threshold of the best F1, for the model and its predictions."""
+    threshold = float(figures["tuned_f1_threshold"])
+    model.preprocessor.null_threshold = threshold
+    return {**predictions, "threshold": threshold}
+
+
+def _settings(second, **options):
+    return {"null_threshold": 0.0 if second else None, **_given(options)}
+
+
+def _given(options):
+    """Settings of the preprocessor that the user gave; others are kept."""
+    names = (
+        "doc_stride", "max_query_length", "n_best", "max_answer_length",
+        "null_threshold",
+    )  # fmt: skip
+    return {
+        name: options[name] for name in names if options.get(name) is not None
+    }
+
+
+def _report(rows, predictions, folder, f1_unit="words", **_):
+    """The questions without an exact match, worst first."""
+    if rows["y"] is None:
+        return
+    found = answers.texts(predictions)
+    lines = []
+    for number, key in enumerate(rows["ids"]):
+        golds = {key: [answer["text"] for answer in rows["y"][number]]}
+        exact, f1 = metrics.raw_scores(golds, found, f1_unit)
+        if not exact[key]:
+            lines.append(
+                {
+                    "id": key,
+                    "f1": f1[key],
+                    "question": rows["x"][0][number],
+                    "answers": golds[key],
+                    "prediction": found[key],
+                }
+            )
+    lines.sort(key=lambda line: line["f1"])
+    path = Path(folder) / "misread.jsonl"
+    path.write_text(
+        "".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines),
+        encoding="utf-8",
+    )
+
+
+def _task(name, second, **arguments):
+    def bound(function):
+        return functools.partial(function, second=second)
+
+    return Task(
+        name=name,
+        model="BertQuestionAnswerer",
+        read=bound(_read),
+        predict=bound(_predict),
+        score=bound(_score),
+        write=lambda rows, found, path, **_: answers.write(found, path),
+        combine=answers.combined,
+        report=_report,
+        check=lambda model, rows: labels.notes(model.preprocessor, rows),
+        preprocessor_arguments=bound(_settings),
+        sequence_length=384,
+        learning_rate=5e-5,
+        **arguments,
+    )
+
+
+_OPTIONS = {
+    "doc_stride": {
+        "type": int,
+        "help": "how far the start of a window moves (new models: 128, or a "
+        "third of the sequence length where that is less)",
+    },
+    "max_query_length": {
+        "type": int,
+        "help": "longer questions are cut (new models: 64 tokens)",
+    },
+    "n_best": {
+        "type": int,
+        "help": "starts and ends that are combined, and answers that are "
+        "kept (new models: 20)",
+    },
+    "max_answer_length": {
+        "type": int,
+        "help": "most tokens in an answer (new models: 30)",
+    },
+    "f1_unit": {
+        "default": "words",
+        "choices": metrics.UNITS,
+        "help": "characters: each Chinese character counts as a word",
+    },
+}
+_NULL_THRESHOLD = {
+    "type": float,
+    "help": 'a question gets "" when its null odds exceed this (finetune '
+    "finds the value of the best F1 on dev)",
+}
+# Epochs, batches and rates of Devlin et al. (2018), sections 4.2 and 4.3.
+TASKS = (
+    _task("squad-v1", False, metric="f1", options=_OPTIONS),
+    _task(
+        "squad-v2",
+        True,
+        metric="tuned_f1",
+        tune=_tune,
+        options={**_OPTIONS, "null_threshold": _NULL_THRESHOLD},
+        batch_size=48,
+        epochs=2,
+    ),
+)

@@ -1,0 +1,234 @@
+"""Named entities: words and tags in columns, scored as conlleval does."""
+
+from pathlib import Path
+
+from keras_bert._errors import invalid
+from keras_bert.tasks import _conll
+from keras_bert.tasks import _entities
+from keras_bert.tasks.task import Task
+
+CONTEXTS = ("sentence", "document")
+_SPLITS = {
+    "train": ("train",),
+    "dev": ("dev", "valid", "testa"),
+    "test": ("testb", "test"),
+}
+
+
+def read(file, scheme=None):
+    """The sentences of a file in columns.
+
+    The first column is the word, the last one the tag; columns stand between
+    tabs or spaces. A line that is blank, or holds only tabs or spaces, ends a
+    sentence, and so does one that begins with -DOCSTART-.
+
+    Args:
+        file: path.
+        scheme: `None` leaves the tags as they are; "iob1", "iob2" or "bioes"
+            converts them, from whatever scheme they are in.
+
+    Returns `(words, tags)`, a list of lists each; `tags` is `None` for a file
+    with words alone.
+
+    Raises:
+        ValueError: naming the file, the line and what was expected.
+    """
+    sentences = _conll.read(file)
+    return sentences.words, convert(sentences.tags, scheme)
+
+
+def convert(tags, scheme):
+    """The tags of sentences in another scheme; see `read`."""
+    if scheme is None or tags is None:
+        return tags
+    if scheme not in _entities.SCHEMES:
+        raise invalid("scheme", f"None or one of {_entities.SCHEMES}", scheme)
+    return [_entities.convert(sentence, scheme) for sentence in tags]
+
+
+def evaluate(gold, predicted):
+    """Entities found, as conlleval counts them: same place and same type.
+
+    Args:
+        gold, predicted: lists of sentences, each a list of tags in any
+            scheme.
+
+    Returns a dict in percent: `precision`, `recall`, `f1` and the `accuracy`
+    of single tags; the counts `gold`, `found` and `correct`; and `types`, per
+    type of entity the same without the accuracy.
+
+    Raises:
+        ValueError: if the numbers of sentences or of tags differ.
+    """
+    for name, tags in (("gold", gold), ("predicted", predicted)):
+        if isinstance(tags, str) or any(isinstance(one, str) for one in tags):
+            raise invalid(
+                name, "a list of sentences, each a list of tags", tags
+            )
+    if len(gold) != len(predicted):
+        raise invalid("predicted", f"{len(gold)} sentences", len(predicted))
+    for number, (one, other) in enumerate(zip(gold, predicted, strict=True)):
+        if len(one) != len(other):
+            raise invalid(
+                "predicted", f"{len(one)} tags in sentence {number}", len(other)
+            )
+    return _entities.scores(gold, predicted)
+
+
+def find(data, split):
+    """The file of a split in a folder, or the file itself."""
+    path = Path(data)
+    if not path.is_dir():
+        return path
+    names = sorted(file.name for file in path.iterdir() if file.is_file())
+    for word in _SPLITS.get(split, (split,)):
+        found = [name for name in names if word in name.lower()]
+        if word == "test":
+            found = [name for name in found if "testa" not in name.lower()]
+        if len(found) == 1:
+            return path / found[0]
+        if found:
+            raise invalid("data", f"one file for {split}", ", ".join(found))
+    raise invalid(
+        "data",
+        f"a folder with a file whose name holds "
+        f"{' or '.join(_SPLITS.get(split, (split,)))}",
+        f"{data} ({', '.join(names) or 'empty'})",
+    )
+
+
+def _read(data, split, context="sentence", scheme=None, **_):
+    """Rows of sentences, or of whole documents cut back by `lengths`."""
+    file = find(data, split)
+    sentences = _conll.read(file)
+    tags = convert(sentences.tags, scheme)
+    words, documents = sentences.words, sentences.documents
+    if context == "document":
+        if documents[-1] == 0:
+            raise invalid(
+                "context", f"sentence, as {file} has no -DOCSTART- lines",
+                context,
+            )  # fmt: skip
+    else:
+        documents = range(len(words))
+    x, y, lengths = [], [], []
+    before = None
+    for number, document in enumerate(documents):
+        if document != before:
+            x.append([])
+            y.append([])
+            lengths.append([])
+        before = document
+        x[-1] += words[number]
+        y[-1] += tags[number] if tags else []
+        lengths[-1].append(len(words[number]))
+    ids = list(range(len(x)))
+    return {
+        "x": x,
+        "y": y if tags else None,
+        "ids": ids,
+        "lengths": dict(zip(ids, lengths, strict=True)),
+        "notes": [],
+    }
+
+
+def _sentences(rows, values):
+    """Values per row as values per sentence."""
+    found = []
+    for key, row in zip(rows["ids"], values, strict=True):
+        begin = 0
+        for length in rows["lengths"][key]:
+            found.append(list(row[begin : begin + length]))
+            begin += length
+    return found
+
+
+def _labels(rows, **_):
+    kinds = sorted({tag for tags in rows["y"] for tag in tags} - {"O"})
+    if not kinds:
+        raise invalid("data", "tags other than O in the training file", "none")
+    return {"labels": ["O", *kinds]}
+
+
+def _predict(model, rows, batch_size=32, **_):
+    return {
+        "tags": model.tag(rows["x"], batch_size=batch_size),
+        "labels": model.labels,
+    }
+
+
+def _score(rows, predictions, **_):
+    result = evaluate(
+        _sentences(rows, rows["y"]), _sentences(rows, predictions["tags"])
+    )
+    known = set(predictions["labels"] or ())
+    unseen = [t for tags in rows["y"] for t in tags if known and t not in known]
+    if unseen:
+        result["tags_not_in_training"] = {
+            tag: unseen.count(tag) for tag in sorted(set(unseen))
+        }
+    return result
+
+
+def _write(rows, predictions, path, **_):
+    """Word, gold tag (where known) and prediction: what conlleval reads."""
+    columns = [_sentences(rows, rows["x"])]
+    if rows["y"] is not None:
+        columns.append(_sentences(rows, rows["y"]))
+    columns.append(_sentences(rows, predictions["tags"]))
+    spaces = any(" " in word for words in columns[0] for word in words)
+    separator = "\t" if spaces else " "
+    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+        for sentence in zip(*columns, strict=True):
+            for cells in zip(*sentence, strict=True):
+                file.write(separator.join(cells) + "\n")
+            file.write("\n")
+    return [Path(path)]
+
+
+def _report(rows, predictions, folder, **_):
+    """The sentences with a wrong entity, for people to read."""
+    if rows["y"] is None:
+        return
+    lines = ["wanted\tfound\tsentence\n"]
+    for words, gold, found in zip(
+        _sentences(rows, rows["x"]),
+        _sentences(rows, rows["y"]),
+        _sentences(rows, predictions["tags"]),
+        strict=True,
+    ):
+        sides = [_entities.entities(tags) for tags in (gold, found)]
+        if sides[0] != sides[1]:
+            named = (
+                "; ".join(f"{k}: {' '.join(words[a:b])}" for k, a, b in side)
+                for side in sides
+            )
+            lines.append("\t".join([*named, " ".join(words)]) + "\n")
+    path = Path(folder) / "misread.tsv"
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+TASK = Task(
+    name="ner",
+    model="BertTokenClassifier",
+    read=_read,
+    predict=_predict,
+    score=_score,
+    metric="f1",
+    write=_write,
+    report=_report,
+    model_arguments=_labels,
+    options={
+        "context": {
+            "default": "sentence",
+            "choices": CONTEXTS,
+            "help": "document: sentences are read among their neighbours "
+            "between two -DOCSTART- lines, as in the paper",
+        },
+        "scheme": {
+            "default": None,
+            "choices": _entities.SCHEMES,
+            "help": "convert the tags (without it they stay as they are)",
+        },
+    },
+)
