@@ -4,19 +4,21 @@ import keras
 from keras import ops
 
 from keras_bert._errors import invalid
+from keras_bert.export import mask_signature
 from keras_bert.models import _texts
 from keras_bert.models.bert_masked_lm import masked_lm_head
 from keras_bert.models.bert_pretrainer_preprocessor import (
     BertPretrainerPreprocessor,
 )
 from keras_bert.models.bert_task import BertTask
+from keras_bert.training import Accumulation
 from keras_bert.training import MaskedLMLoss
 from keras_bert.training import NextSentenceLoss
 from keras_bert.training import metrics
 
 
 @keras.saving.register_keras_serializable("keras_bert")
-class BertPretrainer(BertTask):
+class BertPretrainer(Accumulation, BertTask):
     """The masked language model and next-sentence prediction together.
 
     Args:
@@ -26,6 +28,10 @@ class BertPretrainer(BertTask):
             `evaluate` also take a list of documents).
         next_sentence: whether the model has the next-sentence head; `None`
             gives it to a backbone with a pooler.
+
+    `compile(accumulate=n)` works through each batch in n parts, with the
+    gradient of the whole batch. `fit` goes on after a crash with the callback
+    `keras_bert.training.Resume`, and stops when the loss turns NaN.
 
     Call arguments:
         inputs: dict of int32 `token_ids` `[batch, length]`, `mask_positions`
@@ -115,6 +121,28 @@ class BertPretrainer(BertTask):
             "mask_ids": mask_ids,
             "next_sentence": ops.cast(logits, "float32"),
         }
+
+    def _serving_signature(self):
+        if self.preprocessor is None:
+            return None
+
+        def logits_of(rows):
+            outputs = self(rows, training=False)
+            return outputs["mask_ids"] if self.next_sentence else outputs
+
+        return mask_signature(
+            self.tokenizer, self.backbone.max_sequence_length, logits_of
+        )
+
+    def count_tokens(self):
+        """Adds a metric `tokens`, the tokens of all batches but padding."""
+        self.token_count = keras.metrics.Sum(name="tokens")
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        if hasattr(self, "token_count"):
+            numbers = x.get("padding_mask", ops.ones_like(x["token_ids"]))
+            self.token_count.update_state(ops.cast(numbers != 0, "float32"))
+        return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def _auto_loss(self):
         if not self.next_sentence:

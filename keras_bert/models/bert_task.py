@@ -10,6 +10,7 @@ from keras_bert.models import _texts
 from keras_bert.models._batches import MappedPyDataset
 from keras_bert.models._batches import mapped_generator
 from keras_bert.models._checked_ids import CheckedIds
+from keras_bert.models._fit import fit_in_parts
 from keras_bert.models._guards import argument_errors
 from keras_bert.models._guards import state_kept
 from keras_bert.models._guards import unused_pooler
@@ -256,29 +257,23 @@ class BertTask(CheckedIds, TaskPreset, AutoCompile, Exportable, keras.Model):
         data = self._data(x, y, sample_weight, batch_size, shuffle)
         if y is None and self.needs_targets and isinstance(x, list | tuple):
             raise invalid("y", "a target for each text", y)
-        ours = self._prepare_fit(
-            data["x"],
-            batch_size=batch_size,
-            steps_per_epoch=steps_per_epoch,
+        return fit_in_parts(
+            self,
+            super().fit,
+            data,
+            callbacks,
             epochs=epochs,
+            verbose=verbose,
+            validation_data=validation_data,
+            # Keras warns that it cannot shuffle a tf.data dataset.
+            shuffle=shuffle and not _texts.is_dataset(data["x"]),
+            class_weight=class_weight,
             initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            validation_steps=validation_steps,
+            validation_batch_size=validation_batch_size,
+            validation_freq=validation_freq,
         )
-        with argument_errors(), unused_pooler():
-            return super().fit(
-                **data,
-                epochs=epochs,
-                verbose=verbose,
-                callbacks=_joined(ours, callbacks),
-                validation_data=validation_data,
-                # Keras warns that it cannot shuffle a tf.data dataset.
-                shuffle=shuffle and not _texts.is_dataset(data["x"]),
-                class_weight=class_weight,
-                initial_epoch=initial_epoch,
-                steps_per_epoch=steps_per_epoch,
-                validation_steps=validation_steps,
-                validation_batch_size=validation_batch_size,
-                validation_freq=validation_freq,
-            )
 
     def evaluate(
         self, x=None, y=None, batch_size=None, verbose="auto",
@@ -358,15 +353,3 @@ class BertTask(CheckedIds, TaskPreset, AutoCompile, Exportable, keras.Model):
 
 def _count(x):
     return len(x["token_ids"]) if _texts.is_ids(x) else len(x)
-
-
-def _joined(ours, callbacks):
-    if isinstance(callbacks, keras.callbacks.CallbackList):
-        for callback in ours:
-            callbacks.append(callback)
-        return callbacks
-    if callbacks is None:
-        callbacks = []
-    elif isinstance(callbacks, keras.callbacks.Callback):
-        callbacks = [callbacks]
-    return [*ours, *callbacks]

@@ -70,3 +70,34 @@ def adam_in_place(optimizer, gradient, variable, m, v, rate, root):
         # it is 0 the quotient is m / inf, that is 0.
         root = v.sqrt().div_(root).add_(optimizer.epsilon).div_(rate)
         variable.addcdiv_(m, root, value=-1)
+
+
+def random_state():
+    """State of random numbers that no Keras variable holds, as arrays.
+
+    Torch's dropout draws from the generators of torch itself; TensorFlow and
+    JAX draw from the seed variables of the layers.
+    """
+    if keras.config.backend() != "torch":
+        return {}
+    import torch
+
+    states = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        for number, state in enumerate(torch.cuda.get_rng_state_all()):
+            states[f"cuda:{number}"] = state
+    return {name: state.numpy() for name, state in states.items()}
+
+
+def set_random_state(states):
+    """Puts back what `random_state` gave."""
+    if keras.config.backend() != "torch":
+        return
+    import torch
+
+    for name, state in states.items():
+        state = torch.from_numpy(state.copy())
+        if name == "cpu":
+            torch.set_rng_state(state)
+        elif int(name.partition(":")[2]) < torch.cuda.device_count():
+            torch.cuda.set_rng_state(state, name)

@@ -6,9 +6,28 @@ labels of a vocabulary of 30,522 would take as much memory as the logits.
 and backward pass take a third of the time of logsumexp and a gather.)
 """
 
+import contextlib
+import contextvars
+
 from keras import ops
 
 from keras_bert.training._backend import sum_over_replicas
+
+_SUMMED = contextvars.ContextVar("keras_bert_summed_shares", default=False)
+
+
+@contextlib.contextmanager
+def summed_shares():
+    """Inside, weights are shares already divided by the whole batch's sum.
+
+    A batch that is worked through in parts (see `accumulation.py`) knows the
+    divisor of all parts before the first of them.
+    """
+    token = _SUMMED.set(True)
+    try:
+        yield
+    finally:
+        _SUMMED.reset(token)
 
 
 def cross_entropy(labels, logits):
@@ -37,7 +56,9 @@ def weighted_mean(values, weight):
     Under tf.distribute the batch is spread over replicas and gradients are
     summed, so the divisor is the sum over all of them.
     """
-    total = sum_over_replicas(ops.sum(weight))
     # A value at weight 0 must not count, even if it is not finite.
     summed = ops.sum(ops.where(weight != 0, values * weight, 0.0))
+    if _SUMMED.get():
+        return summed
+    total = sum_over_replicas(ops.sum(weight))
     return ops.divide_no_nan(summed, total)

@@ -142,14 +142,20 @@ class AutoCompile:
         epochs=1,
         initial_epoch=0,
         validation_split=0.0,
+        lay_schedule=True,
     ):
         """Lays the schedule over this fit; gives the callbacks it needs.
 
         The arguments are those that `fit` passes to Keras, `x` being the
-        very object that it was handed.
+        very object that it was handed. `lay_schedule=False` goes on with the
+        learning rate of a run that was resumed.
         """
         schedule = self._schedule
-        if schedule is not None and schedule.total_steps is None:
+        if (
+            lay_schedule
+            and schedule is not None
+            and schedule.total_steps is None
+        ):
             steps = steps_per_epoch_of(
                 x, batch_size, steps_per_epoch, validation_split
             )

@@ -109,6 +109,11 @@ class WarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
         self._known_span = (start_step, total_steps)
         self.span.assign([start_step, warmup_steps, total_steps])
 
+    def read_span(self):
+        """Takes over what was assigned to `span`, by loading a state."""
+        start, _, total = map(int, ops.convert_to_numpy(self.span))
+        self._known_span = (start, total) if total else None
+
     @property
     def known_span(self):
         """(start_step, total_steps) as last set, None while unknown."""

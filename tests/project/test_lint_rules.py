@@ -36,6 +36,7 @@ BACKEND_MODULES = {
     "keras_bert/_tensorflow.py": "hides GPUs from an unused TensorFlow",
     "keras_bert/export/saved_model.py": "only TensorFlow writes the format",
     "keras_bert/testing/gradients.py": "gradients without a train step",
+    "keras_bert/training/_accumulation.py": "a train step for each backend",
     "keras_bert/training/_backend.py": "sums of replicas, torch in place",
 }
 
