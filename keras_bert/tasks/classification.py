@@ -61,10 +61,14 @@ def score(rows, predictions, **_):
     y, labels = rows["y"], predictions["labels"]
     if labels is None:
         y = np.asarray(y, "float64")
+        error = float(np.mean((predictions["scores"] - y) ** 2))
+        spread = float(np.var(y))
         return {
-            "mse": float(np.mean((predictions["scores"] - y) ** 2)),
+            "mse": error,
             "examples": len(y),
-            "mse_of_the_mean": float(np.var(y)),
+            "mse_of_the_mean": spread,
+            # The share of the variance that is explained.
+            "score": 1 - error / spread if spread else 0.0,
         }
     wanted = as_labels(y, labels)
     right = sum(
@@ -76,7 +80,8 @@ def score(rows, predictions, **_):
             right / len(wanted),
             len(wanted),
             float(counts.max() / len(wanted)),
-        )
+        ),
+        "score": right / len(wanted),
     }
 
 

@@ -3,6 +3,9 @@
 A table has a header (TSV, CSV) or keys (JSONL). Columns are found by name:
 `text`, optionally `text_pair`, optionally `label`.
 
+A file without a header is read by places: columns are then named by numbers
+from 0, as in `text="1", label="0"`.
+
 TSV and CSV follow the usual quoting (a cell in double quotes may hold the
 separator, line breaks, and "" for a quote). A TSV whose quotes do not pair up
 was written without quoting, as GLUE's files are: it is then read literally.
@@ -31,10 +34,48 @@ def read(file, text="text", text_pair="text_pair", label="label"):
 
     Returns a dict: `x` a list of texts or a pair (tuple) of such lists, `y` a
     list of labels (strings, or numbers as JSON has them) or `None`, `ids` the
-    row numbers from 0.
+    row numbers from 0, `notes` sentences on what is odd.
 
     Raises:
         ValueError: naming the file, the line and what was expected.
+    """
+    path = Path(file)
+    rows = load(path, by_place=(text, text_pair, label))
+    columns = rows[0].keys()
+    for argument, name, default in (
+        ("text", text, None),
+        ("text_pair", text_pair, "text_pair"),
+        ("label", label, "label"),
+    ):
+        if name not in columns and name != default:
+            raise invalid(
+                argument, f"a column of {path}: {', '.join(columns)}", name
+            )
+    notes = []
+    x = _cells(rows, text, path, notes)
+    if text_pair in columns:
+        x = (x, _cells(rows, text_pair, path, notes))
+    y = None
+    if label in columns:
+        y = [row[label] for row in rows]
+        for number, value in enumerate(y):
+            if value is None or isinstance(value, dict | list):
+                raise invalid(
+                    "label",
+                    f"a name or a number in row {number} of {path}",
+                    value,
+                )
+    return {"x": x, "y": y, "ids": list(range(len(rows))), "notes": notes}
+
+
+def load(file, by_place=()):
+    """The rows of a .tsv, .csv or .jsonl file as dicts.
+
+    Args:
+        file: its path.
+        by_place: names of columns. If those that are no defaults are all
+            numbers, and the first row does not hold them as cells, the file
+            has no header.
     """
     path = Path(file)
     if not path.is_file():
@@ -53,24 +94,14 @@ def read(file, text="text", text_pair="text_pair", label="label"):
     if path.suffix == ".jsonl":
         rows = _json_rows(content, path)
     else:
-        rows = _table_rows(content, SEPARATORS[path.suffix], path)
+        places = [
+            name for name in by_place if name not in ("text_pair", "label")
+        ]
+        has_header = not places or not all(map(str.isdigit, places))
+        rows = _table_rows(content, SEPARATORS[path.suffix], path, has_header)
     if not rows:
         raise invalid("data", "at least one row of data", str(file))
-    columns = rows[0].keys()
-    for argument, name, default in (
-        ("text", text, None),
-        ("text_pair", text_pair, "text_pair"),
-        ("label", label, "label"),
-    ):
-        if name not in columns and name != default:
-            raise invalid(
-                argument, f"a column of {path}: {', '.join(columns)}", name
-            )
-    x = _cells(rows, text, path)
-    if text_pair in columns:
-        x = (x, _cells(rows, text_pair, path))
-    y = [row[label] for row in rows] if label in columns else None
-    return {"x": x, "y": y, "ids": list(range(len(rows)))}
+    return rows
 
 
 def find(data, split, required=True):
@@ -88,29 +119,36 @@ def find(data, split, required=True):
     return None
 
 
-def _cells(rows, column, path):
+def _cells(rows, column, path, notes):
     """One column as strings; a number in JSON is text, null is empty."""
-    cells = []
+    cells, nulls = [], []
     for number, row in enumerate(rows):
         value = row[column]
         if isinstance(value, dict | list):
             raise invalid(
                 "data", f"text in `{column}` of row {number} of {path}", value
             )
+        if value is None:
+            nulls.append(number)
         cells.append("" if value is None else str(value))
+    if nulls:
+        notes.append(
+            f"{path.name}: {len(nulls)} null in `{column}`, read as an empty "
+            f"text (the first in row {nulls[0]})"
+        )
     return cells
 
 
-def _table_rows(content, separator, path):
+def _table_rows(content, separator, path, has_header=True):
     try:
-        return _parsed(content, separator, path, csv.QUOTE_MINIMAL)
+        return _parsed(content, separator, path, csv.QUOTE_MINIMAL, has_header)
     except (csv.Error, ValueError):
         if separator != "\t":
             raise
-        return _parsed(content, separator, path, csv.QUOTE_NONE)
+        return _parsed(content, separator, path, csv.QUOTE_NONE, has_header)
 
 
-def _parsed(content, separator, path, quoting):
+def _parsed(content, separator, path, quoting, has_header):
     # newline="" leaves line breaks inside quoted cells to the csv module.
     reader = csv.reader(
         io.StringIO(content, newline=""),
@@ -118,12 +156,21 @@ def _parsed(content, separator, path, quoting):
         quoting=quoting,
         strict=True,
     )
+    header, rows = None, []
     try:
-        header = next(reader, [])
-        rows = []
         for cells in reader:
             if not cells:
                 continue
+            if header is None:
+                header = (
+                    cells if has_header else list(map(str, range(len(cells))))
+                )
+                if len(set(header)) < len(header):
+                    raise invalid(
+                        "data", f"distinct column names in {path}", header
+                    )
+                if has_header:
+                    continue
             if len(cells) != len(header):
                 raise invalid(
                     "data",
@@ -206,7 +253,7 @@ TASK = Task(
     read=_read_split,
     predict=classification.predict,
     score=classification.score,
-    metric="accuracy",
+    metric="score",
     write=classification.write,
     combine=classification.combine,
     model_arguments=_model_arguments,

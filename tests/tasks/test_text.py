@@ -31,6 +31,7 @@ def test_every_format_gives_the_same_rows(tmp_path, name, content):
         "x": ["good one", "bad, one"],
         "y": ["pos", "neg"],
         "ids": [0, 1],
+        "notes": [],
     }
 
 
@@ -58,6 +59,16 @@ def test_pairs_numbers_and_empty_cells(tmp_path):
     rows = text.read(path)
     assert rows["x"] == (["7", ""], ["", "b"])
     assert rows["y"] == [1.5, 2]
+    # A null is no text that anybody wrote: it is told.
+    assert "1 null in `text_pair`" in rows["notes"][0]
+
+
+def test_a_file_without_a_header_is_read_by_places(tmp_path):
+    path = _write(tmp_path, "a.tsv", "1\tgood\n0\tbad\n1\tfine\n")
+    rows = text.read(path, text="1", label="0")
+    assert rows["x"] == ["good", "bad", "fine"] and rows["y"] == ["1", "0", "1"]
+    with pytest.raises(ValueError, match="`label`.*a column of"):
+        text.read(path, text="1", label="2")
 
 
 def test_columns_by_name(tmp_path):
@@ -75,6 +86,8 @@ def test_columns_by_name(tmp_path):
         ("a.csv", "body\nx\n", "`text`.*a column of"),
         ("a.jsonl", '{"text": "a"}\nnot json\n', "JSON in line 2"),
         ("a.jsonl", '{"text": "a"}\n{"body": "b"}\n', "line 2.*keys"),
+        ("a.jsonl", '{"text": "a", "label": null}\n', "`label`.*row 0"),
+        ("a.csv", "text,text\na,b\n", "distinct column names"),
         ("a.txt", "x", "tsv, .csv or .jsonl"),
         ("a.csv", "text\n\0\n", "NUL"),
     ],

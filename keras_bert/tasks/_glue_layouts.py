@@ -1,0 +1,190 @@
+"""How the files of GLUE and XNLI are laid out.
+
+Tab-separated, no quoting, one row a line; a line ends with LF or CRLF and
+nothing else does (U+2028 and lone CRs stand inside texts). Columns are found
+by name where the header has the names, else by place.
+"""
+
+import dataclasses
+from pathlib import Path
+
+from keras_bert._errors import invalid
+
+NLI = ("contradiction", "entailment", "neutral")
+ENTAILMENT = ("entailment", "not_entailment")
+BINARY = ("0", "1")
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The columns of one kind of file.
+
+    Attributes:
+        texts: names of the text columns; several names of one are tried.
+        places: their places.
+        columns: number of columns, the least where the last is the label.
+        label, label_place: of the gold label; None in a test file.
+        language: whether column `language` (place 0) exists.
+    """
+
+    texts: tuple
+    places: tuple
+    columns: int
+    label: str | None = None
+    label_place: int | None = None
+    language: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class GlueTask:
+    """One data set.
+
+    Attributes:
+        folder: its folder in the GLUE download.
+        labels: in the order of the original code; None for regression.
+        metrics: those that GLUE reports, averaged to one score.
+        labelled, unlabelled: layouts, the likeliest first.
+        submission: split -> name of the file to hand in.
+        skip_short: rows with missing columns are skipped and counted.
+    """
+
+    folder: str
+    labels: tuple | None
+    metrics: tuple
+    labelled: tuple
+    unlabelled: tuple
+    submission: dict
+    skip_short: bool = False
+
+
+def _pair(first, second, label="label", test_columns=3):
+    names = ((first,), (second,))
+    return {
+        "labelled": (Layout(names, (1, 2), 4, label, 3),),
+        "unlabelled": (Layout(names, (1, 2), test_columns),),
+    }
+
+
+_MNLI_TEXTS = (("sentence1",), ("sentence2",))
+_AX = Layout((("sentence1", "Premise"), ("sentence2", "Hypothesis")), (1, 2), 3)
+
+GLUE = {
+    "cola": GlueTask(
+        "CoLA", BINARY, ("matthews",),
+        # source, label, the author's mark, sentence; no header.
+        (Layout((("sentence",),), (3,), 4, "label", 1),),
+        (Layout((("sentence",),), (1,), 2),),
+        {"test": "CoLA.tsv"},
+    ),
+    "sst-2": GlueTask(
+        "SST-2", BINARY, ("accuracy",),
+        (Layout((("sentence",),), (0,), 2, "label", 1),),
+        (Layout((("sentence",),), (1,), 2),),
+        {"test": "SST-2.tsv"},
+    ),
+    "mrpc": GlueTask(
+        "MRPC", BINARY, ("accuracy", "f1"),
+        (Layout((("#1 String",), ("#2 String",)), (3, 4), 5, "Quality", 0),),
+        (Layout((("#1 String",), ("#2 String",)), (3, 4), 5),),
+        {"test": "MRPC.tsv"},
+    ),
+    "sts-b": GlueTask(
+        "STS-B", None, ("pearson", "spearman"),
+        (Layout(_MNLI_TEXTS, (7, 8), 10, "score", -1),),
+        (Layout(_MNLI_TEXTS, (7, 8), 9),),
+        {"test": "STS-B.tsv"},
+    ),
+    "qqp": GlueTask(
+        "QQP", BINARY, ("accuracy", "f1"),
+        (Layout((("question1",), ("question2",)), (3, 4), 6,
+                "is_duplicate", 5),),
+        (Layout((("question1",), ("question2",)), (1, 2), 3),),
+        {"test": "QQP.tsv"},
+        skip_short=True,
+    ),
+    "mnli": GlueTask(
+        "MNLI", NLI, ("accuracy",),
+        (Layout(_MNLI_TEXTS, (8, 9), 12, "gold_label", -1),),
+        (Layout(_MNLI_TEXTS, (8, 9), 10),),
+        {"test_matched": "MNLI-m.tsv", "test_mismatched": "MNLI-mm.tsv"},
+    ),
+    "qnli": GlueTask(
+        "QNLI", ENTAILMENT, ("accuracy",), **_pair("question", "sentence"),
+        submission={"test": "QNLI.tsv"},
+    ),
+    "rte": GlueTask(
+        "RTE", ENTAILMENT, ("accuracy",), **_pair("sentence1", "sentence2"),
+        submission={"test": "RTE.tsv"},
+    ),
+    "wnli": GlueTask(
+        "WNLI", BINARY, ("accuracy",), **_pair("sentence1", "sentence2"),
+        submission={"test": "WNLI.tsv"},
+    ),
+    "ax": GlueTask(
+        "AX", NLI, ("matthews",),
+        # diagnostic-full.tsv, as its authors publish it, holds the labels.
+        (dataclasses.replace(_AX, columns=8, places=(5, 6), label="Label",
+                             label_place=7),),
+        (_AX,),
+        {"diagnostic": "AX.tsv"},
+    ),
+    "xnli": GlueTask(
+        "XNLI", NLI, ("accuracy",),
+        (
+            Layout(_MNLI_TEXTS, (6, 7), 8, "gold_label", 1, language=True),
+            Layout((("premise",), ("hypo", "hypothesis")), (0, 1), 3,
+                   "label", 2),
+        ),
+        (),
+        {"test": "XNLI.tsv"},
+    ),
+}  # fmt: skip
+# Words that only a header holds as a whole cell.
+_HEADER = {"index", "id", "text", "sentence", "language", "label", "Quality"}
+_HEADER |= {
+    name
+    for task in GLUE.values()
+    for layout in (*task.labelled, *task.unlabelled)
+    for names in layout.texts
+    for name in names
+}
+
+
+def lines_of(path):
+    """The lines of a file as lists of cells, with their numbers from 1."""
+    path = Path(path)
+    if not path.is_file():
+        raise invalid("data", "an existing file", str(path))
+    try:
+        content = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise invalid(
+            "data", f"UTF-8 text ({path}: {error})", str(path)
+        ) from error
+    found = []
+    for number, line in enumerate(content.split("\n"), 1):
+        line = line.removesuffix("\r")
+        if line:
+            found.append((number, line.split("\t")))
+    if not found:
+        raise invalid("data", "at least one row", f"{path}, which is empty")
+    return found
+
+
+def is_header(cells):
+    return bool(_HEADER & {cell.strip() for cell in cells})
+
+
+def by_name(layout, header, with_label):
+    """Places of the texts and the label by the names of a header, or None."""
+    header = [cell.strip() for cell in header]
+    texts = [
+        next((header.index(name) for name in names if name in header), None)
+        for names in layout.texts
+    ]
+    label = None
+    if with_label:
+        if layout.label not in header:
+            return None
+        label = header.index(layout.label)
+    return None if None in texts else (tuple(texts), label)
