@@ -13,6 +13,7 @@ from keras_bert import tokenizers as tokenizers
 from keras_bert.checkpoints import convert as convert
 from keras_bert.data import pretraining_dataset as pretraining_dataset
 from keras_bert.models import BertBackbone as BertBackbone
+from keras_bert.models import BertFeatureTagger as BertFeatureTagger
 from keras_bert.models import BertMaskedLM as BertMaskedLM
 from keras_bert.models import (
     BertMaskedLMPreprocessor as BertMaskedLMPreprocessor,

@@ -7,6 +7,7 @@ from keras_bert.checkpoints import tensors
 TASK_PARTS = {
     "BertTextClassifier": ("classifier",),
     "BertTokenClassifier": ("classifier",),
+    "BertFeatureTagger": ("classifier",),
     "BertMultipleChoice": ("classifier",),
     "BertQuestionAnswerer": ("span",),
     "BertMaskedLM": ("mlm",),

@@ -1,6 +1,9 @@
 """Backbone, pretrainer and task models with their preprocessors."""
 
 from keras_bert.models.bert_backbone import BertBackbone as BertBackbone
+from keras_bert.models.bert_feature_tagger import (
+    BertFeatureTagger as BertFeatureTagger,
+)
 from keras_bert.models.bert_masked_lm import BertMaskedLM as BertMaskedLM
 from keras_bert.models.bert_masked_lm_preprocessor import (
     BertMaskedLMPreprocessor as BertMaskedLMPreprocessor,

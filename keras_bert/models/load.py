@@ -4,6 +4,7 @@ import keras
 
 from keras_bert import checkpoints
 from keras_bert.models.bert_backbone import BertBackbone
+from keras_bert.models.bert_feature_tagger import BertFeatureTagger
 from keras_bert.models.bert_masked_lm import BertMaskedLM
 from keras_bert.models.bert_multiple_choice import BertMultipleChoice
 from keras_bert.models.bert_pretrainer import BertPretrainer
@@ -15,6 +16,7 @@ from keras_bert.models.bert_token_classifier import BertTokenClassifier
 MODELS = {
     model.__name__: model
     for model in (
+        BertFeatureTagger,
         BertMaskedLM,
         BertMultipleChoice,
         BertPretrainer,
