@@ -78,7 +78,8 @@ def attention(query, key, value, mask, dropout=None):
         if dropout is not None:
             weights = dropout(weights)
         context = ops.einsum("bnts,bsnd->btnd", weights, value)
-    sees_any = ops.any(mask, axis=-1)[:, :, None, None]
+    # Not by an index: LiteRT has no such slice of a bool.
+    sees_any = ops.expand_dims(ops.any(mask, axis=-1), (2, 3))
     return ops.where(sees_any, context, ops.zeros((), context.dtype))
 
 

@@ -15,6 +15,7 @@ class SegmentJoiner:
     ```
     one segment   [CLS] A [SEP] [PAD] ...          segment_ids 0 0 0   0 ...
     a pair        [CLS] A [SEP] B [SEP] [PAD] ...  segment_ids 0 0 0 1 1 0
+    a pair whose second segment holds no id is one segment
     ```
 
     A plain callable and no Keras layer, so that it takes Python lists and
@@ -106,18 +107,16 @@ class SegmentJoiner:
             raise invalid("segments", "two segments or two batches", segments)
         if single:
             parts = [tf.RaggedTensor.from_tensor(p[None]) for p in parts]
-        parts = self._cut(parts, length - 2 - pair)
+        parts = self._cut(parts, length - 1 - tf.add_n(_ends(parts)))
+        ends = _ends(parts)
 
-        rows = parts[0].nrows()
-
-        def column(value):
-            return tf.fill([rows, 1], value)
-
-        joined = [column(self.cls_token_id)]
-        types = [column(0)]
-        for index, part in enumerate(parts):
-            joined += [part, column(self.sep_token_id)]
-            types += [tf.ones_like(part) * index, column(index)]
+        joined = [tf.fill([parts[0].nrows(), 1], self.cls_token_id)]
+        types = [tf.zeros_like(joined[0])]
+        for index, (part, end) in enumerate(zip(parts, ends, strict=True)):
+            ones = tf.ones([tf.reduce_sum(end)], tf.int32)
+            end = tf.RaggedTensor.from_row_lengths(ones, end)
+            joined += [part, end * self.sep_token_id]
+            types += [tf.ones_like(part) * index, end * index]
         token_ids = tf.concat(joined, axis=1)
         segment_ids = tf.concat(types, axis=1)
         mask = tf.ones_like(token_ids)
@@ -133,22 +132,25 @@ class SegmentJoiner:
         return result
 
     def _cut(self, parts, room):
+        """The parts cut to `room`, int64 `[rows]`."""
         tf = tensorflow()
+        a = parts[0].row_lengths()
         if len(parts) == 1:
-            return [parts[0][:, :room]]
+            return [_heads(parts[0], tf.minimum(a, room))]
         first, second = parts
-        a = first.row_lengths()
         b = second.row_lengths()
         if self.truncate == "only_second":
-            longest = tf.reduce_max(tf.concat([[0], a], axis=0))
-            message = (
-                "`truncate='only_second'` keeps the first segment whole, "
-                f"but sequence_length leaves {room} ids for both segments "
-                "and a first segment has more"
+            over = tf.boolean_mask(tf.stack([a, room], axis=1), a > room)
+            message = "`truncate='only_second'` keeps the first segment whole"
+            if tf.executing_eagerly() and len(over):
+                ids, left = over[0].numpy()
+                raise ValueError(
+                    f"{message}, but sequence_length leaves {left} ids for "
+                    f"both segments and a first segment has {ids}"
+                )
+            check = tf.debugging.Assert(
+                tf.equal(tf.size(over), 0), [message + " (ids, room):", over]
             )
-            if tf.executing_eagerly() and longest > room:
-                raise ValueError(f"{message}: {int(longest)}")
-            check = tf.debugging.Assert(longest <= room, [message, longest])
             with tf.control_dependencies([check] if check is not None else []):
                 a = tf.identity(a)
             b = tf.minimum(b, room - a)
@@ -201,6 +203,16 @@ def _as_ids(segment):
     if segment.shape.rank == 2 and not isinstance(segment, tf.RaggedTensor):
         segment = tf.RaggedTensor.from_tensor(segment)
     return segment
+
+
+def _ends(parts):
+    """How many [SEP] follow each segment, int64 `[rows]`."""
+    tf = tensorflow()
+    ends = [tf.ones_like(parts[0].row_lengths())]
+    if len(parts) == 2:
+        # The original asks `if tokens_b`, before and after the cut.
+        ends.append(tf.cast(parts[1].row_lengths() > 0, tf.int64))
+    return ends
 
 
 def _heads(rows, lengths):

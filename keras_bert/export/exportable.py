@@ -3,9 +3,16 @@
 import keras
 
 from keras_bert._errors import invalid
-from keras_bert.export.saved_model import export_saved_model
+from keras_bert.export.by_tensorflow import export_by_tensorflow
 
-FORMATS = ("tf_saved_model", "onnx", "openvino", "litert", "torch")
+# The words of a format, and the arguments that Keras takes for it. Those of
+# the JAX backend have no effect where TensorFlow writes.
+OPTIONS = {
+    "tf_saved_model": {"is_static", "jax2tf_kwargs"},
+    "onnx": {"opset_version"},
+    "litert": set(),
+}
+FORMATS = (*OPTIONS, "openvino", "torch")
 
 
 class Exportable:
@@ -18,8 +25,8 @@ class Exportable:
     # Name of the exported output of a model that returns one array.
     _output_name = "logits"
 
-    def _serving_function(self):
-        """The tf.function of `serving_default`; `None` for ids alone."""
+    def _serving_signature(self):
+        """The `Signature` of `serving_default`; `None` for ids alone."""
         return None
 
     def export(
@@ -35,33 +42,42 @@ class Exportable:
         Args:
             filepath: str or path. A folder, absent or empty, for
                 `"tf_saved_model"`; a file for the other formats.
-            format: `"tf_saved_model"` (or `"saved_model"`), or one of Keras'
-                other words: `"onnx"`, `"openvino"`, `"litert"`, `"torch"`.
+            format: `"tf_saved_model"` (or `"saved_model"`), `"onnx"`,
+                `"litert"`, or one of Keras' other words: `"openvino"`,
+                `"torch"`. The first three are written by TensorFlow under
+                every backend, in a child process where another one runs.
             verbose: bool. Whether to say what was written.
             input_signature: dict of input name -> `keras.InputSpec` or
                 `tf.TensorSpec`. The default is int32 with any number of rows
                 of any length.
-            **kwargs: Keras' further arguments of the format. Those of the JAX
-                backend (`is_static`, `jax2tf_kwargs`) are accepted and have
-                no effect on a SavedModel, which TensorFlow itself writes
-                under every backend.
+            **kwargs: Keras' further arguments of the format:
+                `opset_version` of ONNX. Those of the JAX backend
+                (`is_static`, `jax2tf_kwargs`) are accepted and have no
+                effect on a SavedModel.
 
         A SavedModel has two signatures. `serving_default` takes strings when
         the model has a preprocessor; `ids` takes `token_ids`, `segment_ids`
         and `padding_mask` (`model.input`) and refuses ids and lengths out of
         range. To load it, `tensorflow` and `tensorflow_text` must be
-        imported, nothing else.
+        imported, nothing else. TensorFlow Serving warms up with the requests
+        in its `assets.extra`.
+
+        ONNX and LiteRT files take ids alone, with any number of rows of any
+        length, and lose the strings and the checks; see `onnx_file.py` and
+        `litert_file.py`.
 
         Raises:
-            ValueError: an unknown format, or a `filepath` that is taken.
-            RuntimeError: the child process that writes a SavedModel under
-                JAX or PyTorch failed; its errors are shown.
+            ValueError: an unknown format, a `filepath` that is taken, or a
+                model of half precision for ONNX.
+            ImportError: a package of the extra `onnx` is missing.
+            RuntimeError: the child process that writes under JAX or PyTorch
+                failed; its errors are shown.
         """
         format = "tf_saved_model" if format == "saved_model" else format
         if format not in FORMATS:
             raise invalid("format", f"one of {', '.join(FORMATS)}", format)
         shapes = _shapes(self.input, input_signature)
-        if format != "tf_saved_model":
+        if format not in OPTIONS:
             if input_signature is None:
                 input_signature = [
                     {
@@ -72,18 +88,14 @@ class Exportable:
             return super().export(
                 filepath, format, verbose, input_signature, **kwargs
             )
-        unknown = sorted(set(kwargs) - {"is_static", "jax2tf_kwargs"})
+        unknown = sorted(set(kwargs) - OPTIONS[format])
         if unknown:
             raise TypeError(
                 f"export() got unexpected arguments for {format}: {unknown}"
             )
-        export_saved_model(
-            self,
-            filepath,
-            shapes,
-            self._serving_function,
-            self._output_name,
-        )
+        if format == "tf_saved_model":
+            kwargs = {}
+        export_by_tensorflow(self, filepath, format, shapes, kwargs)
         if verbose:
             print(f"Saved artifact at '{filepath}'.")
 

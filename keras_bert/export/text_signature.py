@@ -15,14 +15,35 @@ defaults and wants `text_pair=[""]` spelled out.
 
 from keras_bert._tensorflow import tensorflow
 from keras_bert._tensorflow import tensorflow_text
+from keras_bert.export.signature import Signature
+from keras_bert.export.signature import one_per_row
 
 
-def text_pair_function(preprocessor, outputs):
-    """A tf.function of `text` and `text_pair` for a SavedModel.
+def text_signature(preprocessor, outputs):
+    """The signature of models that read single texts: `text`.
 
     Args:
-        preprocessor: callable from a batch of strings, or a pair (tuple) of
-            such batches, to a dict of rows `[batch, length]`.
+        preprocessor: callable from a batch of strings to a dict of rows
+            `[batch, length]`.
+        outputs: callable from such a dict to the dict of outputs.
+    """
+    tf = tensorflow()
+    tensorflow_text()
+    strings = tf.TensorSpec([None], tf.string, name="text")
+    function = tf.function(
+        lambda text: outputs(preprocessor(text)),
+        input_signature=[strings],
+        autograph=False,
+    )
+    return Signature(function, {"text": ["warm up"]})
+
+
+def text_pair_signature(preprocessor, outputs):
+    """The signature of models that read texts or pairs.
+
+    Args:
+        preprocessor: callable from a pair (tuple) of batches of strings to a
+            dict of rows `[batch, length]`; an empty second string is none.
         outputs: callable from such a dict to the dict of outputs.
     """
     tf = tensorflow()
@@ -31,32 +52,11 @@ def text_pair_function(preprocessor, outputs):
     no_pair = tf.constant([""])
 
     def serve(text, text_pair=no_pair):
-        count = tf.shape(text)[0]
-        fits = tf.reduce_any(tf.equal(tf.size(text_pair), [1, count]))
-        message = (
-            "Invalid value received for argument `text_pair`. Expected one "
-            "string, or as many as `text` has. Received (sizes):"
-        )
-        sizes = [message, tf.size(text_pair), count]
-        with tf.control_dependencies([tf.debugging.Assert(fits, sizes)]):
-            pair = tf.broadcast_to(text_pair, [count])
-        return outputs(_rows(preprocessor, text, pair))
+        pair = one_per_row(text_pair, tf.shape(text)[0], "text_pair", "text")
+        return outputs(preprocessor((text, pair)))
 
     strings = tf.TensorSpec([None], tf.string)
-    return tf.function(serve, input_signature=[strings, strings])
-
-
-def _rows(preprocessor, text, pair):
-    """Rows of one segment where the pair is empty, else of two."""
-    tf = tensorflow()
-    alone = tf.equal(pair, "")
-    # Both branches call the one function, so it is in the graph once.
-    one_text = tf.function(lambda text: preprocessor(text))
-
-    def mixed():
-        one, two = one_text(text), preprocessor((text, pair))
-        return {
-            name: tf.where(alone[:, None], one[name], two[name]) for name in one
-        }
-
-    return tf.cond(tf.reduce_all(alone), lambda: one_text(text), mixed)
+    function = tf.function(
+        serve, input_signature=[strings, strings], autograph=False
+    )
+    return Signature(function, {"text": ["warm up"], "text_pair": [""]})

@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops
 
 from keras_bert._errors import invalid
+from keras_bert.export import mask_signature
 from keras_bert.layers import MaskedLMHead
 from keras_bert.models import _texts
 from keras_bert.models.bert_masked_lm_preprocessor import (
@@ -79,6 +80,15 @@ class BertMaskedLM(BertTask):
         }
         sequence = self.backbone(rows, training=training)["sequence_output"]
         return self.mlm_head(sequence, inputs["mask_positions"])
+
+    def _serving_signature(self):
+        if self.preprocessor is None:
+            return None
+        return mask_signature(
+            self.tokenizer,
+            self.backbone.max_sequence_length,
+            lambda rows: self(rows, training=False),
+        )
 
     def _auto_loss(self):
         return MaskedLMLoss()

@@ -5,6 +5,8 @@ import numpy as np
 from keras import ops
 
 from keras_bert._errors import invalid
+from keras_bert.export import choice_signature
+from keras_bert.export import classification_outputs
 from keras_bert.models import _texts
 from keras_bert.models._labels import class_ids
 from keras_bert.models._row_prediction import predict_texts
@@ -106,6 +108,17 @@ class BertMultipleChoice(BertTask):
         scores = ops.cast(self.logits(pooled), "float32")
         # The batch is what is left, so that it may be unknown.
         return ops.reshape(scores, (-1, choices))
+
+    def _serving_signature(self):
+        if self.preprocessor is None:
+            return None
+        return choice_signature(
+            self.preprocessor,
+            lambda rows: classification_outputs(
+                self(_texts.trim(rows), training=False),
+                keras.activations.linear,
+            ),
+        )
 
     def _auto_loss(self):
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)

@@ -8,6 +8,7 @@ from keras_bert._errors import invalid
 from keras_bert.data.answer_spans import best_answer
 from keras_bert.data.answer_spans import n_best_answers
 from keras_bert.data.answer_spans import question_spans
+from keras_bert.export import answer_signature
 from keras_bert.models._answers import answer_list
 from keras_bert.models.bert_question_answerer_preprocessor import (
     BertQuestionAnswererPreprocessor,
@@ -90,6 +91,13 @@ class BertQuestionAnswerer(BertWindowTask):
         x = self.backbone(inputs, training=training)["sequence_output"]
         x = ops.cast(self.logits(x), "float32")
         return {"start": x[..., 0], "end": x[..., 1]}
+
+    def _serving_signature(self):
+        if self.preprocessor is None:
+            return None
+        return answer_signature(
+            self.preprocessor, lambda rows: self(rows, training=False)
+        )
 
     def compile(self, optimizer="auto", loss="auto", **keywords):
         """As for the other models; the loss "auto" is a mean of two."""

@@ -7,7 +7,7 @@ from keras import ops
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
 from keras_bert.export import classification_outputs
-from keras_bert.export import text_pair_function
+from keras_bert.export import text_pair_signature
 from keras_bert.models import _texts
 from keras_bert.models._labels import class_count
 from keras_bert.models._labels import class_ids
@@ -112,10 +112,10 @@ class BertTextClassifier(BertTask):
         linear = self.activation is keras.activations.linear
         return "logits" if linear else "probabilities"
 
-    def _serving_function(self):
+    def _serving_signature(self):
         if self.preprocessor is None:
             return None
-        return text_pair_function(self.preprocessor, self._serving_outputs)
+        return text_pair_signature(self.preprocessor, self._serving_outputs)
 
     def _serving_outputs(self, rows):
         raw = self._raw_outputs(_texts.trim(rows), training=False)

@@ -5,6 +5,9 @@ import numpy as np
 from keras import ops
 
 from keras_bert._errors import invalid
+from keras_bert._tensorflow import tensorflow
+from keras_bert.export import text_signature
+from keras_bert.models import _texts
 from keras_bert.models._row_prediction import predict_texts
 from keras_bert.models.bert_task import BertTask
 from keras_bert.models.bert_text_embedder_preprocessor import (
@@ -110,11 +113,27 @@ class BertTextEmbedder(BertTask):
         mask = inputs.get("padding_mask")
         if mask is None:
             mask = ops.ones_like(inputs["token_ids"])
-        x = _pooled(x, ops.not_equal(mask, 0)[..., None], self.pooling_mode)
+        # Not by an index: LiteRT has no such slice of a bool.
+        mask = ops.expand_dims(ops.not_equal(mask, 0), -1)
+        x = _pooled(x, mask, self.pooling_mode)
         if self.normalize:
             norm = ops.norm(x, axis=-1, keepdims=True)
             x = x / ops.maximum(norm, 1e-12)
         return x
+
+    def _serving_signature(self):
+        if self.preprocessor is None:
+            return None
+        return text_signature(self.preprocessor, self._serving_outputs)
+
+    def _serving_outputs(self, rows):
+        outputs = {"embedding": self(_texts.trim(rows), training=False)}
+        if self.pooling_mode is None:
+            # How many of a row's vectors are those of tokens.
+            outputs["length"] = tensorflow().reduce_sum(
+                rows["padding_mask"], axis=1
+            )
+        return outputs
 
     def predict(
         self, x, batch_size=None, verbose="auto", steps=None, callbacks=None

@@ -8,6 +8,8 @@ from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
 from keras_bert.data.word_windows import word_outputs
 from keras_bert.data.word_windows import word_targets
+from keras_bert.export import classification_outputs
+from keras_bert.export import word_signature
 from keras_bert.models._labels import class_count
 from keras_bert.models._labels import class_ids
 from keras_bert.models.bert_token_classifier_preprocessor import (
@@ -105,6 +107,25 @@ class BertTokenClassifier(BertWindowTask):
         x = self.backbone(inputs, training=training)["sequence_output"]
         x = self.logits_dropout(x, training=training)
         return ops.cast(self.logits(x), "float32")
+
+    def _serving_signature(self):
+        if self.preprocessor is None:
+            return None
+        return word_signature(
+            self.preprocessor,
+            lambda rows: self(rows, training=False),
+            self._serving_outputs,
+        )
+
+    def _serving_outputs(self, logits, has_piece):
+        outputs = classification_outputs(
+            logits, keras.activations.linear, self.labels
+        )
+        if self.labels is not None and "O" in self.labels:
+            outputs["label"] = tensorflow().where(
+                has_piece, outputs["label"], "O"
+            )
+        return outputs
 
     def _auto_loss(self):
         return MaskedLMLoss(name="token_loss")

@@ -49,10 +49,13 @@ def test_longest_first_drops_what_the_original_drops(length):
         rows["segment_ids"].numpy().tolist(),
         strict=True,
     ):
-        a, b = truncated_as_the_original(a, b, length - 3)
-        row = [2, *a, 3, *b, 3]
+        # convert_single_example: without tokens_b there is no second [SEP].
+        if b:
+            a, b = truncated_as_the_original(a, b, length - 3)
+        row = [2, *a[: length - 2], 3, *([*b, 3] if b else [])]
         assert ids == row + [9] * (length - len(row))
-        types = [0] * (len(a) + 2) + [1] * (len(b) + 1)
+        types = [0] * (row.index(3) + 1)
+        types += [1] * (len(row) - len(types))
         assert segments == types + [0] * (length - len(row))
 
 

@@ -34,7 +34,7 @@ TENSORFLOW = {"tensorflow", "tensorflow_text", "tensorflow_datasets"}
 BACKEND_MODULES = {
     "keras_bert/_backend.py": "the place for branches",
     "keras_bert/_tensorflow.py": "hides GPUs from an unused TensorFlow",
-    "keras_bert/export/saved_model.py": "only TensorFlow writes the format",
+    "keras_bert/export/by_tensorflow.py": "only TensorFlow writes the formats",
     "keras_bert/testing/gradients.py": "gradients without a train step",
     "keras_bert/training/_accumulation.py": "a train step for each backend",
     "keras_bert/training/_backend.py": "sums of replicas, torch in place",
