@@ -27,6 +27,7 @@ VERBS = (
 )
 
 
+    "ablate",
 class _Parser(argparse.ArgumentParser):
     """argparse with the whole complaint on one line."""
 

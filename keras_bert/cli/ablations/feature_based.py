@@ -1,0 +1,124 @@
+"""Table 7: named entities from hidden states that stay fixed."""
+
+import dataclasses
+import statistics
+
+from keras_bert._errors import invalid
+from keras_bert.cli import _common
+from keras_bert.tasks import ner
+from keras_bert.training.recipe import Recipe
+
+HELP = "compare six ways to combine hidden states for a BiLSTM (table 7)"
+EXAMPLE = (
+    "keras-bert ablate feature-based --data conll2003 --model "
+    "cased_L-12_H-768_A-12 --context document -o table7"
+)
+
+
+def add_arguments(parser):
+    parser.add_argument(
+        "--data", required=True, help="folder with train and dev in columns"
+    )
+    parser.add_argument("--model", required=True, help="run or checkpoint")
+    parser.add_argument("-o", "--output", required=True, help="run folder")
+    parser.add_argument("--epochs", type=_common.positive_int, default=10)
+    parser.add_argument("--seeds", type=_common.positive_int, default=1)
+    parser.add_argument("--learning-rate", type=float, default=1e-3)
+    parser.add_argument("--batch-size", type=_common.positive_int, default=32)
+    parser.add_argument(
+        "--sequence-length", type=_common.positive_int, default=128
+    )
+    parser.add_argument(
+        "--units",
+        type=_common.positive_int,
+        default=768,
+        help="of each direction of the two LSTMs (the paper: 768)",
+    )
+    for name, arguments in ner.TASK.options.items():
+        parser.add_argument("--" + name, **arguments)
+
+
+def run(args):
+    import keras
+
+    from keras_bert.models import BertFeatureTagger
+    from keras_bert.models import BertTokenClassifierPreprocessor
+    from keras_bert.models.bert_feature_tagger import TABLE_7
+    from keras_bert.tasks.fine_tune import fine_tune
+    from keras_bert.tokenizers import BertTokenizer
+    from keras_bert.training import Progress
+
+    _common.check_new(args.output)
+    if not args.learning_rate > 0:
+        raise invalid("--learning-rate", "a rate above 0", args.learning_rate)
+    options = {name: getattr(args, name) for name in ner.TASK.options}
+    train, dev = (
+        ner.TASK.read(args.data, split, **options) for split in ("train", "dev")
+    )
+    recipe = Recipe(
+        learning_rate=args.learning_rate,
+        batch_size=args.batch_size,
+        epochs=args.epochs,
+    )
+    preprocessor = BertTokenClassifierPreprocessor(
+        BertTokenizer.from_preset(args.model),
+        sequence_length=args.sequence_length,
+    )
+    rows, runs = [], []
+    with _common.new_folder(args.output) as folder:
+        for name, layers, combine, paper in TABLE_7:
+            scores = []
+            for seed in range(1, args.seeds + 1):
+                keras.utils.set_random_seed(seed)
+                model = BertFeatureTagger.from_preset(
+                    args.model,
+                    preprocessor=preprocessor,
+                    **ner.TASK.model_arguments(train),
+                    hidden_layers=layers,
+                    combine=combine,
+                    lstm_units=args.units,
+                )
+                figures, _ = fine_tune(
+                    ner.TASK,
+                    model,
+                    train,
+                    {"dev": dev},
+                    recipe,
+                    seed=seed,
+                    callbacks=[Progress(label=f"{name}, seed {seed}: step")],
+                )
+                scores.append(figures["dev"]["f1"])
+                runs.append({"layers": name, "seed": seed, **figures})
+                # A compiled step keeps its model alive.
+                keras.backend.clear_session(free_memory=True)
+            rows.append(
+                {
+                    "layers": name,
+                    "dev_f1": statistics.fmean(scores),
+                    "std": statistics.stdev(scores) if scores[1:] else None,
+                    "paper": paper,
+                }
+            )
+        result = {
+            "rows": rows,
+            "recipe": dataclasses.asdict(recipe),
+            "data": args.data,
+            "model": args.model,
+            "seeds": args.seeds,
+        }
+        _common.write_json(folder / "result.json", {**result, "runs": runs})
+        table = [
+            ("hidden states", "dev F1", "std", "the paper (CoNLL-2003, BASE)"),
+            *(
+                (
+                    row["layers"],
+                    f"{row['dev_f1']:.1f}",
+                    "" if row["std"] is None else f"{row['std']:.1f}",
+                    f"{row['paper']:.1f}",
+                )
+                for row in rows
+            ),
+        ]
+        _common.print_table(table)
+    print(f"\nwritten: {args.output}")
+    return result
