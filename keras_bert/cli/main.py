@@ -2,7 +2,8 @@
 
 Each verb's module has `HELP`, `EXAMPLE`, `add_arguments(parser)` and
 `run(args)`, which returns the result as a dict. Exit codes: 0 done, 2 bad
-input (one line that names the argument), 1 a failure, 130 interrupted.
+input (one line that names the argument), 1 a failure, 130 interrupted, 143
+terminated.
 """
 
 import argparse
@@ -11,6 +12,9 @@ import json
 import os
 import sys
 import traceback
+
+from keras_bert.cli._signals import Terminated
+from keras_bert.cli._signals import unwinding
 
 VERBS = (
     "vocab",
@@ -23,11 +27,11 @@ VERBS = (
     "convert",
     "info",
     "export",
+    "ablate",
     "demo",
 )
 
 
-    "ablate",
 class _Parser(argparse.ArgumentParser):
     """argparse with the whole complaint on one line."""
 
@@ -68,10 +72,14 @@ def main(argv=None):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     args = build_parser().parse_args(argv)
     try:
-        result = args.run(args)
+        with unwinding():
+            result = args.run(args)
     except KeyboardInterrupt:
         print(f"keras-bert {args.verb}: interrupted", file=sys.stderr)
         return 130
+    except Terminated as error:
+        print(f"keras-bert {args.verb}: terminated", file=sys.stderr)
+        return 128 + error.signal
     except (
         ValueError,
         FileNotFoundError,
