@@ -138,19 +138,22 @@ def texts(predictions, always=False):
 
 
 def tuned(predictions, golds, unit):
-    """The best F1 and exact match over all thresholds.
+    """The best F1 and exact match over all thresholds, and these.
 
     Found as the official script finds `best_f1`, but on the texts that would
     be given if every question were answered, so that a threshold above the
-    present one is found as well.
+    present one is found as well. Where nothing beats no answer at all the
+    script says 0; here it is a threshold below all odds, which gives that.
     """
+    odds = predictions["null_odds"]
     answers = texts(predictions, always=True)
     scores = metrics.raw_scores(golds, answers, unit)
+    silence = 100.0 * sum(not golds[key] for key in golds) / len(golds)
     result = {}
     for name, values in zip(("exact", "f1"), scores, strict=True):
-        best, threshold = metrics.best_threshold(
-            golds, answers, values, predictions["null_odds"]
-        )
+        best, threshold = metrics.best_threshold(golds, answers, values, odds)
+        if best == silence:
+            threshold = min(odds.values()) - 1.0
         result[f"tuned_{name}"] = best
         result[f"tuned_{name}_threshold"] = threshold
     return result
