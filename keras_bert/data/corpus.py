@@ -14,6 +14,7 @@ import numpy as np
 
 from keras_bert._errors import invalid
 from keras_bert.data.documents import read_documents
+from keras_bert.data.words import tokenize_sentences
 
 # Sentences per call of the tokenizer: large enough that the call costs
 # nothing against the work, small enough to bound memory.
@@ -29,6 +30,11 @@ class Corpus:
             each sentence starts, and the end of the last.
         document_bounds: integer array, length documents + 1: with which
             sentence each document starts, and the number of sentences.
+        continues: bool array as `ids`: whether a token goes on the word of
+            the token before it, for whole-word masking. `None`: the pieces
+            that begin with ## do.
+        groups: integer array, the group (language) of each document. `None`:
+            all are of one.
 
     Raises:
         ValueError: when the bounds do not cover the ids, or a sentence or a
@@ -46,8 +52,17 @@ class Corpus:
     ```
     """
 
-    def __init__(self, ids, sentence_bounds, document_bounds):
+    def __init__(
+        self,
+        ids,
+        sentence_bounds,
+        document_bounds,
+        continues=None,
+        groups=None,
+    ):
         self.ids = np.asarray(ids)
+        self.continues = continues
+        self.groups = groups
         self.sentence_bounds = np.asarray(sentence_bounds, dtype=np.int64)
         self.document_bounds = np.asarray(document_bounds, dtype=np.int64)
         for name, size in (
@@ -66,38 +81,57 @@ class Corpus:
                 )
 
     @classmethod
-    def from_files(cls, files, tokenizer, file_format="auto"):
-        """Read, split and tokenize text files (see `read_documents`)."""
-        return cls._tokenized(
-            read_documents(files, file_format), tokenizer, "files", files
-        )
+    def from_files(
+        cls, files, tokenizer, file_format="auto", text_field="text", words=None
+    ):
+        """Read, split and tokenize text files, in their order.
+
+        See `read_documents` for the files and `tokenize_sentences` for
+        `words`.
+        """
+        documents = read_documents(files, file_format, text_field)
+        return cls.from_documents(documents, tokenizer, words, "files", files)
 
     @classmethod
-    def from_documents(cls, documents, tokenizer):
+    def from_documents(
+        cls, documents, tokenizer, words=None, argument="documents", value=None
+    ):
         """Tokenize documents given as lists of sentences."""
-        return cls._tokenized(documents, tokenizer, "documents", documents)
-
-    @classmethod
-    def _tokenized(cls, documents, tokenizer, argument, value):
-        ids, lengths, numbers = [], [], []
-        numbered = (
-            (number, sentence)
-            for number, document in enumerate(documents)
-            for sentence in document
-        )
-        largest = 0
-        while batch := list(itertools.islice(numbered, _SENTENCES_PER_CALL)):
-            ragged = tokenizer([sentence for _, sentence in batch])
-            flat = np.asarray(ragged.flat_values)
-            largest = max(largest, int(flat.max(initial=0)))
-            ids.append(flat.astype("uint16" if largest < 2**16 else "uint32"))
-            lengths.append(np.asarray(ragged.row_lengths(), dtype=np.int64))
-            numbers.append(np.array([number for number, _ in batch]))
-        lengths = np.concatenate(lengths) if lengths else np.zeros(0, np.int64)
-        if not lengths.any():
+        corpus = cls.tokenized(((d, 0) for d in documents), tokenizer, words)
+        if corpus is None:
             raise invalid(
                 argument, "text with at least one token (it is empty)", value
             )
+        corpus.groups = None
+        return corpus
+
+    @classmethod
+    def tokenized(cls, documents, tokenizer, words=None):
+        """A corpus of (document, group) pairs; `None` if it has no token."""
+        ids, lengths, numbers, continues = [], [], [], []
+        groups = []
+
+        def sentences():
+            for number, (document, group) in enumerate(documents):
+                groups.append(group)
+                for sentence in document:
+                    yield number, sentence
+
+        numbered = sentences()
+        dtype = "uint16"
+        while batch := list(itertools.islice(numbered, _SENTENCES_PER_CALL)):
+            flat, counts, goes_on = tokenize_sentences(
+                [sentence for _, sentence in batch], tokenizer, words
+            )
+            if flat.max(initial=0) >= 2**16:
+                dtype = "uint32"
+            ids.append(flat.astype(dtype))
+            lengths.append(counts)
+            continues.append(goes_on)
+            numbers.append(np.array([number for number, _ in batch]))
+        lengths = np.concatenate(lengths) if lengths else np.zeros(0, np.int64)
+        if not lengths.any():
+            return None
         # A line of control characters has no tokens: it is no sentence.
         numbers = np.concatenate(numbers)[lengths > 0]
         lengths = lengths[lengths > 0]
@@ -106,7 +140,48 @@ class Corpus:
             np.concatenate(ids),
             np.concatenate([[0], np.cumsum(lengths)]),
             np.append(starts, len(lengths)),
+            None if words is None else np.concatenate(continues),
+            np.array(groups)[numbers[starts]],
         )
+
+    def select(self, order):
+        """A corpus of the documents with these numbers, in this order."""
+        order = np.asarray(order)
+        first, last = (
+            self.document_bounds[order],
+            self.document_bounds[order + 1],
+        )
+        sentences = _ranges(first, last)
+        lengths = np.diff(self.sentence_bounds)[sentences]
+        starts = self.sentence_bounds[sentences]
+        tokens = _ranges(starts, starts + lengths)
+        return Corpus(
+            self.ids[tokens],
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([[0], np.cumsum(last - first)]),
+            None if self.continues is None else self.continues[tokens],
+            None if self.groups is None else self.groups[order],
+        )
+
+    def with_sentences_of(self, most):
+        """A corpus whose sentences are cut into at most so many tokens."""
+        lengths = np.diff(self.sentence_bounds)
+        pieces = -(-lengths // most)
+        bounds = np.repeat(self.sentence_bounds[:-1], pieces)
+        bounds += _ranges(np.zeros_like(pieces), pieces) * most
+        before = np.concatenate([[0], np.cumsum(pieces)])
+        return Corpus(
+            self.ids,
+            np.append(bounds, len(self.ids)),
+            before[self.document_bounds],
+            self.continues,
+            self.groups,
+        )
+
+    @property
+    def document_tokens(self):
+        """How many tokens each document has."""
+        return np.diff(self.sentence_bounds[self.document_bounds])
 
     @property
     def num_documents(self):
@@ -125,3 +200,10 @@ class Corpus:
             f"<Corpus of {self.num_documents} documents, "
             f"{self.num_sentences} sentences, {self.num_tokens} tokens>"
         )
+
+
+def _ranges(starts, ends):
+    """The numbers of all ranges, one after the other."""
+    counts = ends - starts
+    shift = np.repeat(starts - (np.cumsum(counts) - counts), counts)
+    return np.arange(counts.sum()) + shift

@@ -1,99 +1,49 @@
 """Text files -> documents -> sentences, streaming.
 
-A document is a list of sentences. Every file (`.gz` and `.bz2` too) is read
-line by line, split at "\\n" only, and a file boundary is a document boundary.
-Four formats, told apart by the first 256 kB of each file:
-
-`lines`     The original's format: a sentence a line, a blank line between
-            documents.
-`passages`  As `lines`, but a line holds several sentences (1.5 on average
-            or more): each line is split by the rule of `split_sentences`.
-`wikitext`  A line ` = Title = ` starts a document, ` = = Section = = ` is
-            dropped, blank lines mean nothing, each line is split.
-`prose`     Hard-wrapped text, like a plain-text book: lines of about equal
-            length (30 to 120 characters), most of which end inside a
-            sentence, with punctuation. The lines of a paragraph are joined
-            and split; a blank line ends the paragraph, two or more blank
-            lines end the document (a chapter).
+A document is a list of sentences; a file boundary is a document boundary. The
+formats are told apart by the first 256 kB of each file: see
+`keras_bert.data.text_formats`.
 """
 
-import bz2
-import glob
-import gzip
-import os
-import re
+import functools
+from typing import NamedTuple
 
 from keras_bert._errors import invalid
-from keras_bert.data.sentences import split_sentences
-
-FORMATS = ("auto", "lines", "passages", "wikitext", "prose")
+from keras_bert.data import filesystem
+from keras_bert.data.text_files import find_files
+from keras_bert.data.text_files import is_packed
+from keras_bert.data.text_files import read_lines
+from keras_bert.data.text_formats import FORMATS
+from keras_bert.data.text_formats import documents_of
+from keras_bert.data.text_formats import guess_format
+from keras_bert.data.text_formats import starts_document
 
 _HEAD_BYTES = 256 * 1024
-# No text has such lines; without a bound a file without line breaks would be
-# read into memory whole.
-_MAX_LINE_BYTES = 64 * 1024 * 1024
-
-_OPENERS = {".gz": gzip.open, ".bz2": bz2.open}
-
-# Columns at which plain text is wrapped; a Chinese character is one.
-_NARROWEST = 30
-_WIDEST = 120
-
-_TITLE = re.compile(r" ?= [^=].* = ?$")
-_HEADING = re.compile(r" ?(= )+[^=].*( =)+ ?$")
-_ENDS_SENTENCE = re.compile(
-    "[.!?\u2026:;\u3002\uff01\uff1f\uff1a\uff1b][\"'\u2019\u201d\u00bb)\\]\u300d"
-    "\u300f\uff09\u3011]*$"
-)
-_MARK = re.compile("[.!?](?!\\w)|[\u3002\uff01\uff1f]")
+# Where a block begins must be known from the bytes near it alone.
+_LOOK_BACK = 64
 
 
-def find_files(files):
-    """The paths that `files` names, in order, patterns expanded and sorted.
+class TextBlock(NamedTuple):
+    """The documents that begin in some bytes of a file.
 
-    Args:
-        files: a path or glob pattern, or a list of them. `**` matches
-            folders at any depth.
-
-    Raises:
-        ValueError: naming `files`, when a path does not exist, is a folder,
-            or a pattern matches nothing.
+    `start` and `end`: bytes; `end` `None` is the end of the file. `group`:
+    number of the group of the file.
     """
-    if isinstance(files, str | os.PathLike):
-        files = [files]
-    paths = []
-    for name in files:
-        if not isinstance(name, str | os.PathLike):
-            raise invalid("files", "paths or glob patterns (strings)", name)
-        name = os.fspath(name)
-        if os.path.exists(name):
-            matches = [name]
-        else:
-            matches = sorted(glob.glob(name, recursive=True))
-            matches = [path for path in matches if os.path.isfile(path)]
-        if not matches:
-            raise invalid("files", "existing text files", name)
-        for path in matches:
-            if os.path.isdir(path):
-                raise invalid(
-                    "files",
-                    "text files, or a pattern such as "
-                    f"{os.path.join(path, '*.txt')!r} (this is a folder)",
-                    path,
-                )
-        paths.extend(matches)
-    if not paths:
-        raise invalid("files", "at least one text file", files)
-    return paths
+
+    path: str
+    start: int = 0
+    end: int | None = None
+    group: int = 0
 
 
-def read_documents(files, file_format="auto"):
+def read_documents(files, file_format="auto", text_field="text"):
     """Yield the documents of text files, each a list of sentences.
 
     Args:
-        files: a path or glob pattern, or a list of them.
+        files: a path, glob pattern or folder, or a list of them.
         file_format: "auto" looks at each file; else one of "lines",
-            "passages", "wikitext", "prose" for all.
+            "passages", "wikitext", "prose", "jsonl", "wiki" for all.
+        text_field: the field of a JSON record that holds the text.
 
     Raises:
         ValueError: naming `files` and the path, for a missing file, a binary
@@ -106,92 +56,40 @@ def read_documents(files, file_format="auto"):
         print(len(document), "sentences, the first:", document[0])
     ```
     """
+    check_format(file_format)
+    # Missing files are reported at the call, not at the first document.
+    blocks = [TextBlock(path) for path in find_files(files)]
+    return _documents(blocks, file_format, text_field)
+
+
+def _documents(blocks, file_format, text_field):
+    for block in blocks:
+        yield from read_block(block, file_format, text_field)
+
+
+def check_format(file_format):
     if file_format not in FORMATS:
         raise invalid("file_format", f"one of {FORMATS}", file_format)
-    # Missing files are reported at the call, not at the first document.
-    return _documents(find_files(files), file_format)
 
 
-def _documents(paths, file_format):
-    for path in paths:
-        kind = file_format
-        if kind == "auto":
-            kind = guess_format(_head(path))
-        reader = {"wikitext": _wikitext, "prose": _prose}.get(kind, _lines)
-        for document in reader(read_lines(path), kind):
-            if document:
-                yield document
+def read_block(block, file_format="auto", text_field="text"):
+    """Yield the documents of a `TextBlock`.
 
-
-def read_lines(path):
-    """Yield the lines of a UTF-8 file, without line end, BOM removed.
-
-    `.gz` and `.bz2` files are unpacked while they are read.
+    The blocks of a file that follow each other give every document once.
     """
-    opener = _OPENERS.get(os.path.splitext(path)[1].lower(), open)
-    with opener(path, "rb") as file:
-        number = 0
-        while raw := file.readline(_MAX_LINE_BYTES):
-            number += 1
-            if number == 1:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
-            if len(raw) == _MAX_LINE_BYTES:
-                raise invalid(
-                    "files",
-                    f"lines shorter than {_MAX_LINE_BYTES} bytes "
-                    f"(line {number} is longer)",
-                    path,
-                )
-            if b"\0" in raw or raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                raise invalid(
-                    "files",
-                    f"UTF-8 text (line {number} has NUL bytes or a UTF-16 "
-                    "mark: a binary or a UTF-16 file)",
-                    path,
-                )
-            try:
-                yield raw.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                raise invalid(
-                    "files",
-                    f"UTF-8 text (line {number} has the byte "
-                    f"0x{raw[error.start]:02x} that UTF-8 does not allow "
-                    "there)",
-                    path,
-                ) from None
+    kind = file_format
+    if kind == "auto":
+        kind = _kind_of(block.path)
+    start = _next_border(block.path, block.start, kind)
+    end = block.end and _next_border(block.path, block.end, kind)
+    if end is None or start < end:
+        lines = read_lines(block.path, start, end)
+        yield from documents_of(lines, kind, block.path, text_field)
 
 
-def guess_format(lines):
-    """The format of a file, from its first lines (see the module)."""
-    if any(_TITLE.match(line) for line in lines):
-        return "wikitext"
-    texts = [line.strip() for line in lines]
-    # Lines followed by another one: those that wrapping would have cut.
-    inner = [
-        text
-        for text, following in zip(texts, texts[1:], strict=False)
-        if text and following
-    ]
-    if len(inner) >= 4:
-        widths = sorted(len(text) for text in inner)
-        width = widths[int(0.95 * (len(widths) - 1))]
-        even = sum(len(text) >= 0.75 * width for text in inner)
-        unfinished = sum(not _ENDS_SENTENCE.search(text) for text in inner)
-        marks = sum(bool(_MARK.search(text)) for text in texts)
-        if (
-            _NARROWEST <= width <= _WIDEST
-            and even >= 0.6 * len(inner)
-            and unfinished >= 0.6 * len(inner)
-            # Without punctuation joined lines could not be split again.
-            and marks >= 0.1 * len(inner)
-        ):
-            return "prose"
-    texts = [text for text in texts if text]
-    sentences = sum(len(split_sentences(text)) for text in texts)
-    return "passages" if sentences >= 1.5 * len(texts) > 0 else "lines"
-
-
-def _head(path):
+# A file is cut into many blocks, and all of one process ask the same.
+@functools.lru_cache(maxsize=4096)
+def _kind_of(path):
     lines = []
     size = 0
     for line in read_lines(path):
@@ -199,58 +97,30 @@ def _head(path):
         size += len(line)
         if size > _HEAD_BYTES:
             break
-    return lines
+    return guess_format(lines)
 
 
-def _lines(lines, kind):
-    document = []
-    for line in lines:
-        text = line.strip()
-        if not text:
-            yield document
-            document = []
-        elif kind == "passages":
-            document.extend(split_sentences(text))
-        else:
-            document.append(text)
-    yield document
-
-
-def _wikitext(lines, kind):
-    document = []
-    for line in lines:
-        if _TITLE.match(line):
-            yield document
-            document = []
-        elif not _HEADING.match(line):
-            document.extend(split_sentences(line))
-    yield document
-
-
-def _prose(lines, kind):
-    document = []
-    paragraph = []
-    blanks = 0
-    for line in lines:
-        text = line.strip()
-        if text:
-            if blanks >= 2:
-                yield document
-                document = []
-            blanks = 0
-            paragraph.append(text)
-        else:
-            document.extend(_paragraph_sentences(paragraph))
-            paragraph = []
-            blanks += 1
-    document.extend(_paragraph_sentences(paragraph))
-    yield document
-
-
-def _paragraph_sentences(lines):
-    text = ""
-    for line in lines:
-        # Chinese and Japanese have no space where a line was wrapped.
-        wide = text and text[-1] >= "\u2e80" and line[0] >= "\u2e80"
-        text += line if wide or not text else " " + line
-    return split_sentences(text)
+def _next_border(path, position, kind):
+    """The first byte from `position` on at which a document begins."""
+    if position == 0:
+        return 0
+    assert not is_packed(path)
+    with filesystem.open_bytes(path) as file:
+        here = max(0, position - _LOOK_BACK)
+        file.seek(here)
+        # What precedes the first line break may be a part of a line.
+        here += len(file.readline())
+        blanks = 0
+        is_start = True
+        while raw := file.readline(1 << 20):
+            line = raw.decode("utf-8", "replace").rstrip("\r\n")
+            if (
+                is_start
+                and here >= position
+                and starts_document(line, kind, blanks)
+            ):
+                return here
+            blanks = 0 if line.strip() else blanks + 1
+            here += len(raw)
+            is_start = raw.endswith(b"\n")
+        return here

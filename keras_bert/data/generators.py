@@ -17,6 +17,11 @@ SEGMENTS = 1
 MASKS = 2
 ORDER_OF_SEQUENCES = 3
 ORDER_OF_ROWS = 4
+ORDER_OF_SHARDS = 5
+ORDER_OF_BLOCKS = 6
+ORDER_OF_SHARD = 7
+COPIES = 8
+RECORDS = 9
 
 
 def generator(seed, epoch, stream, document=0, repeat=0):

@@ -16,6 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_bert._errors import invalid
+from keras_bert.data.masked_units import choose_spans
+from keras_bert.data.masked_units import choose_words
+from keras_bert.data.masked_units import geometric_lengths
+
+UNITS = ("pieces", "whole_words", "spans")
 
 
 class Masking(NamedTuple):
@@ -28,12 +33,20 @@ class Masking(NamedTuple):
         random_token_rate: share of the chosen ones that become a random
             token of the whole vocabulary; the rest stays as it is.
         max_predictions: the most tokens chosen in a sequence.
+        unit: what is chosen at a time: "pieces"; "whole_words", all pieces
+            of a word together; "spans" of words, replaced alike (SpanBERT).
+        span_probability: p of the geometric distribution of the words of a
+            span; with the longest span 10 it gives 3.8 on average.
+        longest_span: the most words of a span.
     """
 
     mask_rate: float = 0.15
     mask_token_rate: float = 0.8
     random_token_rate: float = 0.1
     max_predictions: int = 20
+    unit: str = "pieces"
+    span_probability: float = 0.2
+    longest_span: int = 10
 
     def check(self):
         for name in ("mask_rate", "mask_token_rate", "random_token_rate"):
@@ -49,6 +62,18 @@ class Masking(NamedTuple):
         most = self.max_predictions
         if not isinstance(most, int | np.integer) or most < 1:
             raise invalid("max_predictions", "an integer from 1", most)
+        if self.unit not in UNITS:
+            raise invalid("masking", f"one of {UNITS}", self.unit)
+        if not 0 < self.span_probability < 1:
+            raise invalid(
+                "span_probability",
+                "a number between 0 and 1",
+                self.span_probability,
+            )
+        if not isinstance(self.longest_span, int) or self.longest_span < 1:
+            raise invalid(
+                "longest_span", "an integer from 1", self.longest_span
+            )
 
 
 class Draws(NamedTuple):
@@ -57,15 +82,28 @@ class Draws(NamedTuple):
     order: np.ndarray  # float32 [sequences, length]
     kind: np.ndarray  # float32 [sequences, max_predictions]
     token: np.ndarray  # int32 [sequences, max_predictions]
+    # Spans only: where they begin, and their words [sequences, tries].
+    anchor: np.ndarray
+    span: np.ndarray
 
 
 def draw(rng, sequences, length, vocabulary_size, masking):
     """The random numbers that masking so many sequences takes."""
     shape = (sequences, masking.max_predictions)
+    # A place that is taken already costs a try.
+    tries = 2 * masking.max_predictions + 10
+    is_span = masking.unit == "spans"
+    spans = (sequences, tries if is_span else 0)
     return Draws(
-        rng.random((sequences, length), dtype=np.float32),
+        rng.random((sequences, 0 if is_span else length), dtype=np.float32),
         rng.random(shape, dtype=np.float32),
         rng.integers(0, vocabulary_size, shape, dtype=np.int32),
+        rng.random(spans, dtype=np.float32),
+        geometric_lengths(
+            rng.random(spans, dtype=np.float32),
+            masking.span_probability,
+            masking.longest_span,
+        ),
     )
 
 
@@ -80,7 +118,9 @@ def mask_counts(lengths, masking):
     return np.clip(wanted, at_least, masking.max_predictions)
 
 
-def mask(token_ids, candidates, counts, draws, mask_token_id, masking):
+def mask(
+    token_ids, candidates, counts, draws, mask_token_id, masking, continues=None
+):
     """Choose and replace tokens.
 
     Args:
@@ -90,30 +130,42 @@ def mask(token_ids, candidates, counts, draws, mask_token_id, masking):
         draws: `Draws` for these sequences.
         mask_token_id: the id of [MASK].
         masking: the `Masking` settings.
+        continues: bool array as `candidates`: pieces that go on the word
+            before them; not needed for single pieces.
 
     Returns:
         masked ids `[sequences, length]`, positions, labels (int32) and chosen
         (bool), the last three `[sequences, max_predictions]`. Where nothing
         is chosen position and label are 0.
     """
-    width = min(masking.max_predictions, token_ids.shape[1])
-    order = np.where(candidates, draws.order, np.float32(2))
-    ranked = np.argsort(order, axis=1)[:, :width]
+    length = token_ids.shape[1]
+    most = min(masking.max_predictions, length)
     counts = np.minimum(counts, candidates.sum(axis=1))
-    beyond = np.arange(width) >= counts[:, None]
-    # A number past every position keeps the unused places at the end.
-    ranked[beyond] = token_ids.shape[1]
-    ranked.sort(axis=1)
+    kinds = draws.kind
+    if masking.unit == "pieces":
+        ranked = _chosen_pieces(candidates, counts, draws.order, most)
+    else:
+        if masking.unit == "whole_words":
+            taken = choose_words(candidates, continues, counts, draws.order)
+        else:
+            taken = choose_spans(
+                candidates, continues, counts, draws.anchor, draws.span
+            )
+        # A number past every position keeps the unused places at the end.
+        ranked = np.where(taken > 0, np.arange(length), length)
+        ranked = np.sort(ranked, axis=1)[:, :most]
+        if masking.unit == "spans":
+            kinds = _kinds_of_spans(taken, ranked, kinds)
     chosen = np.zeros((len(token_ids), masking.max_predictions), dtype=bool)
-    chosen[:, :width] = ~beyond
+    chosen[:, :most] = ranked < length
     positions = np.zeros(chosen.shape, dtype=np.int32)
-    positions[:, :width] = np.where(beyond, 0, ranked)
+    positions[:, :most] = np.where(ranked < length, ranked, 0)
     labels = np.take_along_axis(token_ids, positions, axis=1)
     labels = np.where(chosen, labels, 0).astype(np.int32)
 
     masked = token_ids.copy()
     sequence, place = np.nonzero(chosen)
-    kind = draws.kind[sequence, place]
+    kind = kinds[sequence, place]
     new = labels[sequence, place]
     is_mask = kind < masking.mask_token_rate
     is_random = ~is_mask & (
@@ -123,3 +175,23 @@ def mask(token_ids, candidates, counts, draws, mask_token_id, masking):
     new[is_mask] = mask_token_id
     masked[sequence, positions[sequence, place]] = new
     return masked, positions, labels, chosen
+
+
+def _chosen_pieces(candidates, counts, order, most):
+    """Columns of the chosen pieces, ascending, then numbers past the end."""
+    order = np.where(candidates, order, np.float32(2))
+    ranked = np.argsort(order, axis=1)[:, :most]
+    ranked[np.arange(most) >= counts[:, None]] = candidates.shape[1]
+    ranked.sort(axis=1)
+    return ranked
+
+
+def _kinds_of_spans(spans, ranked, kinds):
+    """The random number of each place, one and the same within a span."""
+    last = spans.shape[1] - 1
+    number = np.take_along_axis(spans, np.minimum(ranked, last), axis=1)
+    result = kinds.copy()
+    result[:, : ranked.shape[1]] = np.take_along_axis(
+        kinds, (number - 1) % kinds.shape[1], axis=1
+    )
+    return result

@@ -1,13 +1,12 @@
-"""A corpus -> masked batches, in plain numpy.
+"""Documents -> masked batches, in plain numpy.
 
-    documents in random order, in windows of about half a million tokens
-      -> segment pairs (or single segments)        generator per document
-      -> rows, packed or one sequence each         deterministic
-      -> masks                                     generator per document
-      -> rows in random order -> batches
+    shards in random order, one in memory at a time
+      -> windows of about half a million tokens    `windows`
+      -> rows, copied and masked                   `masked_rows`
+      -> batches
 
-Only the plan of a window (a few numbers a sequence) is made to count rows;
-tokens are copied and masked a window at a time, so memory stays bounded.
+Each shard gives a fixed number of batches in every epoch, so the place of a
+batch among the shards is known without reading them.
 """
 
 import math
@@ -18,19 +17,18 @@ import numpy as np
 from keras_bert._errors import invalid
 from keras_bert.data import generators
 from keras_bert.data.generators import generator
-from keras_bert.data.masking import Draws
+from keras_bert.data.group_sampling import group_factors
+from keras_bert.data.length_buckets import LengthBuckets
+from keras_bert.data.masked_rows import masked_rows
 from keras_bert.data.masking import Masking
-from keras_bert.data.masking import draw
-from keras_bert.data.masking import mask
-from keras_bert.data.masking import mask_counts
-from keras_bert.data.packing import pack
-from keras_bert.data.row_layout import RowLayout
-from keras_bert.data.row_layout import assemble
-from keras_bert.data.row_layout import sequence_lengths
-from keras_bert.data.segment_pairs import segment_pairs
-from keras_bert.data.segment_pairs import single_segments
+from keras_bert.data.segment_pairs import SEGMENTS
+from keras_bert.data.shard_folder import MemoryShards
+from keras_bert.data.windows import Shard
+from keras_bert.data.windows import windows_of
 
-_WINDOW_TOKENS = 2**19
+# Windows that are planned to count the batches of an epoch, about 0.02 s
+# each. With more, what these give is taken for the rest.
+_PLANNED_WINDOWS = 128
 
 
 class PretrainingBatches:
@@ -40,7 +38,7 @@ class PretrainingBatches:
     the arguments mean and for the arrays of a batch.
 
     Args:
-        corpus: a `Corpus`.
+        shards: a `ShardFolder`, `MemoryShards` or a `Corpus`.
         tokenizer: a `BertTokenizer`: its special ids and vocabulary size.
         sequence_length: integer: columns of a row.
         batch_size: integer: rows of a batch.
@@ -50,6 +48,10 @@ class PretrainingBatches:
         masking: `Masking` settings.
         short_seq_prob: float.
         max_sequences_per_row: integer.
+        segments: "pairs", "single" or "full_sentences"; `None` follows
+            next_sentence.
+        random_next_rate: float or `None`.
+        buckets: row lengths, or `None`.
 
     Example:
 
@@ -63,7 +65,7 @@ class PretrainingBatches:
 
     def __init__(
         self,
-        corpus,
+        shards,
         tokenizer,
         sequence_length=128,
         batch_size=32,
@@ -73,33 +75,46 @@ class PretrainingBatches:
         masking=None,
         short_seq_prob=0.1,
         max_sequences_per_row=None,
+        segments=None,
+        random_next_rate=None,
+        buckets=None,
     ):
-        self.corpus = corpus
+        if not hasattr(shards, "load"):
+            shards = MemoryShards([shards])
+        self.shards = shards
         self.tokenizer = tokenizer
         self.sequence_length = sequence_length
         self.batch_size = batch_size
         self.seed = seed
         self.next_sentence = next_sentence
+        self.segments = segments or ("pairs" if next_sentence else "single")
         self.masking = masking or Masking(
             max_predictions=default_max_predictions(sequence_length)
         )
         self.short_seq_prob = short_seq_prob
+        self.random_next_rate = random_next_rate
         if not packing:
             max_sequences_per_row = 1
         elif max_sequences_per_row is None:
             max_sequences_per_row = max(1, sequence_length // 16)
         self.max_sequences_per_row = max_sequences_per_row
         self._check()
-        self._vocabulary_size = len(vocabulary_of(tokenizer))
-        self._check_ids()
-        rows = tokens = 0
-        for window in self._windows(epoch=0, repeat=0):
-            rows += window.layout.num_rows
-            tokens += int(window.layout.lengths.sum())
-        # Share of the rows' columns that hold a token, in epoch 0.
-        self.fill = tokens / (rows * sequence_length)
-        self.rows_of_first_epoch = rows
-        self.batches_per_epoch = max(1, rows // batch_size)
+        # Lengths of the rows; `None`: all have the sequence length.
+        self.widths = None
+        if buckets is not None:
+            if packing:
+                raise invalid("buckets", "None with packing=True", buckets)
+            self.widths = LengthBuckets.widths_of(buckets, sequence_length)
+        self._first_documents = np.cumsum(
+            [0] + [entry["documents"] for entry in shards.entries]
+        )
+        self._factors = self._group_factors()
+        self._loaded = None
+        self._count_batches()
+
+    @property
+    def max_predictions(self):
+        return self.masking.max_predictions
 
     def epoch(self, epoch, skip=0):
         """Yield the (x, y, sample_weight) of one pass, batch by batch.
@@ -117,168 +132,101 @@ class PretrainingBatches:
         """Yield the batches of one pass, up to `most` at a time.
 
         The arrays have the number of batches as an additional first axis:
-        handing many batches over at once costs as much as one. The first
-        `skip` batches are planned, which counts their rows, but not made.
+        handing many batches over at once costs as much as one. Of the first
+        `skip` batches whole shards are not read, and of the shard in which
+        the next batch lies rows are planned but not made (with buckets they
+        are made).
         """
-        missing = self.batches_per_epoch - skip
-        if missing < 1:
-            return
-        pending = None
-        rows_to_skip = skip * self.batch_size
+        order = generator(
+            self.seed, epoch, generators.ORDER_OF_SHARDS
+        ).permutation(len(self.shards))
+        for number in order.tolist():
+            missing = self._quotas[number] - skip
+            if missing <= 0:
+                skip -= self._quotas[number]
+                continue
+            make = self._buckets if self.widths else self._rows
+            for rows in make(number, epoch, skip, missing, most):
+                yield self._block(rows)
+            skip = 0
+
+    def rows_of_pass(self, epoch):
+        """Yield the rows of all windows of one pass, as dicts of arrays."""
+        for number in range(len(self.shards)):
+            for window in self.windows(number, epoch):
+                yield masked_rows(window, self, self.tokenizer)
+
+    def windows(self, number, epoch, repeat=0):
+        """Yield the plans of one pass over a shard."""
+        return windows_of(self._shard(number), self, epoch, repeat)
+
+    def _shard(self, number):
+        if self._loaded is None or self._loaded.number != number:
+            self._loaded = None  # One shard in memory, not two.
+            corpus = self.shards.load(number)
+            self._check_corpus(corpus, number)
+            self._loaded = Shard(
+                corpus,
+                number,
+                int(self._first_documents[number]),
+                self._factors,
+            )
+        return self._loaded
+
+    def _all_windows(self, number, epoch):
+        # A pass may have fewer rows than the first one had.
         repeat = 0
         while True:
-            for window in self._windows(epoch, repeat):
-                skipped = min(rows_to_skip, window.layout.num_rows)
-                rows_to_skip -= skipped
-                if skipped == window.layout.num_rows:
-                    continue
-                rows = self._rows(window, epoch, repeat)
-                if skipped:
-                    rows = {name: rows[name][skipped:] for name in rows}
-                if pending is not None:
-                    rows = {
-                        name: np.concatenate([pending[name], rows[name]])
-                        for name in rows
-                    }
-                count = len(rows["token_ids"]) // self.batch_size
-                count = min(count, missing)
-                for first in range(0, count, most):
-                    yield self._block(rows, first, min(first + most, count))
-                missing -= count
-                if not missing:
-                    return
-                used = count * self.batch_size
-                pending = {name: rows[name][used:] for name in rows}
-            # A pass may have fewer rows than the first one had.
+            yield from self.windows(number, epoch, repeat)
             repeat += 1
 
-    def _windows(self, epoch, repeat):
-        """Yield the plans of one pass over the documents."""
-        order = generator(
-            self.seed, epoch, generators.ORDER_OF_DOCUMENTS, repeat=repeat
-        ).permutation(self.corpus.num_documents)
-        bounds = self.corpus.sentence_bounds[self.corpus.document_bounds]
-        # A short document still takes a whole row while it is being built.
-        sizes = np.diff(bounds)[order] + self.sequence_length
-        starts = np.cumsum(sizes) - sizes
-        number_of_window = starts // _WINDOW_TOKENS
-        borders = np.flatnonzero(np.diff(number_of_window)) + 1
-        for number, documents in enumerate(np.split(order, borders)):
-            yield self._window(documents, number, epoch, repeat)
+    def _rows(self, number, epoch, skip, missing, most):
+        """Yield groups of up to `most` batches of equal rows."""
+        pending = None
+        rows_to_skip = skip * self.batch_size
+        for window in self._all_windows(number, epoch):
+            skipped = min(rows_to_skip, window.layout.num_rows)
+            rows_to_skip -= skipped
+            if skipped == window.layout.num_rows:
+                continue
+            rows = masked_rows(window, self, self.tokenizer)
+            if skipped:
+                rows = {name: rows[name][skipped:] for name in rows}
+            if pending is not None:
+                rows = {
+                    name: np.concatenate([pending[name], rows[name]])
+                    for name in rows
+                }
+            count = len(rows["token_ids"]) // self.batch_size
+            count = min(count, missing)
+            for first in range(0, count, most):
+                last = min(first + most, count)
+                part = slice(first * self.batch_size, last * self.batch_size)
+                yield {name: value[part] for name, value in rows.items()}
+            missing -= count
+            if not missing:
+                return
+            used = count * self.batch_size
+            pending = {name: rows[name][used:] for name in rows}
 
-    def _window(self, documents, number, epoch, repeat):
-        plan = segment_pairs if self.next_sentence else single_segments
-        parts = [
-            plan(
-                self.corpus,
-                document,
-                generator(
-                    self.seed, epoch, generators.SEGMENTS, document, repeat
-                ),
-                self.sequence_length,
-                self.short_seq_prob,
-            )
-            for document in documents.tolist()
-        ]
-        sequences = np.concatenate(parts)
-        lengths = sequence_lengths(sequences)
-        counts = mask_counts(lengths, self.masking)
-        shuffled = generator(
-            self.seed, epoch, generators.ORDER_OF_SEQUENCES, number, repeat
-        ).permutation(len(sequences))
-        placed = pack(
-            lengths[shuffled],
-            counts[shuffled],
-            self.sequence_length,
-            self.masking.max_predictions,
-            self.max_sequences_per_row,
-        )
-        row_of, column_of, place_of = (np.empty_like(part) for part in placed)
-        row_of[shuffled], column_of[shuffled], place_of[shuffled] = placed
-        rows = int(row_of.max()) + 1
-        row_order = generator(
-            self.seed, epoch, generators.ORDER_OF_ROWS, number, repeat
-        ).permutation(rows)
-        layout = RowLayout(
-            row_order[row_of],
-            column_of,
-            place_of,
-            lengths,
-            self.sequence_length,
-        )
-        return _Window(
-            documents, [len(part) for part in parts], sequences, counts, layout
-        )
+    def _buckets(self, number, epoch, skip, missing, most):
+        """Yield single batches of rows of about one length."""
+        buckets = LengthBuckets(self.widths, self.batch_size)
+        for window in self._all_windows(number, epoch):
+            rows = masked_rows(window, self, self.tokenizer)
+            for batch in buckets.add(rows):
+                if skip:
+                    skip -= 1
+                    continue
+                yield batch
+                missing -= 1
+                if not missing:
+                    return
 
-    def _rows(self, window, epoch, repeat):
-        """Copy and mask the sequences of a window and lay them out."""
-        tokenizer, layout = self.tokenizer, window.layout
-        token_ids, segment_ids, candidates = assemble(
-            self.corpus.ids,
-            window.sequences,
-            tokenizer.cls_token_id,
-            tokenizer.sep_token_id,
-            tokenizer.pad_token_id,
-        )
-        for special in self._never_masked():
-            candidates &= token_ids != special
-        draws = [
-            draw(
-                generator(self.seed, epoch, generators.MASKS, document, repeat),
-                count,
-                self.sequence_length,
-                self._vocabulary_size,
-                self.masking,
-            )
-            for document, count in zip(
-                window.documents.tolist(), window.sequence_counts, strict=True
-            )
-        ]
-        draws = Draws(*map(np.concatenate, zip(*draws, strict=True)))
-        draws = draws._replace(order=draws.order[:, : token_ids.shape[1]])
-        token_ids, positions, labels, chosen = mask(
-            token_ids,
-            candidates,
-            window.counts,
-            draws,
-            tokenizer.mask_token_id,
-            self.masking,
-        )
-        rows = {}
-        rows["token_ids"], rows["segment_ids"] = layout.columns(
-            [token_ids, segment_ids], [tokenizer.pad_token_id, 0]
-        )
-        rows["padding_mask"] = layout.sequence_numbers()
-        rows["mask_positions"], rows["mask_ids"], rows["mask_weights"] = (
-            layout.slots(
-                positions, labels, chosen, self.masking.max_predictions
-            )
-        )
-        size = self.max_sequences_per_row
-        rows["cls_positions"], weights = layout.places(layout.column_of, size)
-        if self.next_sentence:
-            rows["next_sentence"], _ = layout.places(
-                window.sequences[:, 4], size
-            )
-            rows["next_sentence_weights"] = weights
-        return rows
-
-    def _never_masked(self):
-        # Special tokens that a text itself may bring in. [UNK] is an ordinary
-        # token here, as it is in the original.
-        return {
-            self.tokenizer.pad_token_id,
-            self.tokenizer.cls_token_id,
-            self.tokenizer.sep_token_id,
-            self.tokenizer.mask_token_id,
-        }
-
-    def _block(self, rows, first, last):
+    def _block(self, rows):
         size = self.batch_size
         rows = {
-            name: value[first * size : last * size].reshape(
-                last - first, size, -1
-            )
+            name: value.reshape(len(value) // size, size, -1)
             for name, value in rows.items()
         }
         x = {
@@ -303,7 +251,79 @@ class PretrainingBatches:
         }
         return x, y, weights
 
+    def _group_factors(self):
+        sampling = getattr(self.shards, "sampling", None)
+        if sampling is None:
+            return None
+        parts = [entry["tokens_of_groups"] for entry in self.shards.entries]
+        sizes = np.zeros(max(map(len, parts)), np.int64)
+        for part in parts:
+            sizes[: len(part)] += part
+        return group_factors(sizes, sampling)
+
+    def _size(self, number):
+        """Tokens that an epoch sees of a shard, and a row a document."""
+        entry = self.shards.entries[number]
+        tokens = entry["tokens"]
+        documents = entry["documents"]
+        if self._factors is not None:
+            groups = np.array(entry["tokens_of_groups"])
+            seen = float(groups @ self._factors[: len(groups)])
+            documents *= seen / tokens
+            tokens = seen
+        return tokens + documents * self.sequence_length
+
+    def _count_batches(self):
+        """How many batches each shard gives in an epoch, from epoch 0."""
+        count = len(self.shards)
+        sizes = [self._size(number) for number in range(count)]
+        wanted = max(1, _PLANNED_WINDOWS // count)
+        step = max(1, count // _PLANNED_WINDOWS)
+        batches, shares = {}, {}
+        self.rows_of_first_epoch = tokens = 0
+        for number in range(0, count, step):
+            rows = np.zeros(self.sequence_length + 1, np.int64)
+            seen = 0
+            shares[number] = 1.0
+            for index, window in enumerate(self.windows(number, 0)):
+                if index == wanted:
+                    shares[number] = min(1.0, seen / sizes[number])
+                    break
+                lengths = window.layout.row_lengths()
+                rows += np.bincount(lengths, minlength=len(rows))
+                tokens += int(window.layout.lengths.sum())
+                seen += (
+                    window.shard.corpus.document_tokens[window.documents]
+                    + self.sequence_length
+                ).sum()
+            self.rows_of_first_epoch += int(rows.sum())
+            batches[number] = LengthBuckets.count(
+                rows, self.widths, self.batch_size
+            )
+        # Share of the rows' columns that hold a token, in epoch 0.
+        self.fill = tokens / (self.rows_of_first_epoch * self.sequence_length)
+        planned = sum(sizes[number] * shares[number] for number in batches)
+        pace = sum(batches.values()) / planned
+        self._quotas = [
+            max(
+                1,
+                int(batches[number] / shares[number])
+                if number in batches
+                else int(pace * sizes[number]),
+            )
+            for number in range(count)
+        ]
+        self.batches_per_epoch = sum(self._quotas)
+
     def _check(self):
+        if self.segments not in SEGMENTS:
+            raise invalid("segments", f"one of {list(SEGMENTS)}", self.segments)
+        if (self.segments == "pairs") != bool(self.next_sentence):
+            raise invalid(
+                "segments",
+                '"pairs" with next_sentence=True, another with False',
+                self.segments,
+            )
         shortest = 5 if self.next_sentence else 3
         for name, least in (
             ("sequence_length", shortest),
@@ -317,48 +337,36 @@ class PretrainingBatches:
                 or value < least
             ):
                 raise invalid(name, f"an integer from {least}", value)
-        if not 0 <= self.short_seq_prob <= 1:
-            raise invalid(
-                "short_seq_prob", "a probability", self.short_seq_prob
-            )
+        for name in ("short_seq_prob", "random_next_rate"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise invalid(name, "a probability", value)
         generators.check_seed(self.seed)
         self.masking.check()
-        if self.next_sentence and self.corpus.num_documents < 2:
-            raise invalid(
-                "next_sentence",
-                "False or None, because a corpus of one document has no "
-                "other document to draw a random next segment from",
-                self.next_sentence,
-            )
+        if not len(self.shards):
+            raise invalid("files_or_dir", "documents (there are none)", 0)
+        for number, entry in enumerate(self.shards.entries):
+            if self.next_sentence and entry["documents"] < 2:
+                raise invalid(
+                    "next_sentence",
+                    "False or None, because a corpus of one document has no "
+                    "other document to draw a random next segment from "
+                    f"(shard {number})",
+                    self.next_sentence,
+                )
 
-    def _check_ids(self):
-        largest = int(self.corpus.ids.max())
-        if largest >= self._vocabulary_size:
+    def _check_corpus(self, corpus, number):
+        size = len(self.tokenizer.vocabulary)
+        largest = int(corpus.ids.max())
+        if largest >= size:
             raise invalid(
                 "tokenizer",
                 "the tokenizer that made the corpus, whose largest id is "
                 f"{largest}",
-                f"a tokenizer of {self._vocabulary_size} tokens",
+                f"a tokenizer of {size} tokens",
             )
-
-
-class _Window:
-    """The plan of a window: which sequences, and where they stand."""
-
-    def __init__(self, documents, sequence_counts, sequences, counts, layout):
-        self.documents = documents
-        self.sequence_counts = sequence_counts
-        self.sequences = sequences
-        self.counts = counts
-        self.layout = layout
 
 
 def default_max_predictions(sequence_length, mask_rate=0.15):
     """Room for 15% of a full row: 20 at 128, 77 at 512, as the original."""
     return max(1, math.ceil(sequence_length * mask_rate))
-
-
-def vocabulary_of(tokenizer):
-    """The tokenizer's list of tokens."""
-    vocabulary = tokenizer.vocabulary
-    return vocabulary() if callable(vocabulary) else vocabulary

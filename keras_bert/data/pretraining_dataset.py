@@ -1,14 +1,15 @@
-"""Text files -> tf.data of masked batches."""
+"""Text files or shards -> tf.data of masked batches."""
 
 import warnings
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
-from keras_bert.data.corpus import Corpus
 from keras_bert.data.epoch_cell import EpochCell
 from keras_bert.data.masking import Masking
 from keras_bert.data.pretraining_batches import PretrainingBatches
 from keras_bert.data.pretraining_batches import default_max_predictions
+from keras_bert.data.sources import open_source
+from keras_bert.data.static_batches import StaticBatches
 
 
 def pretraining_dataset(
@@ -23,27 +24,37 @@ def pretraining_dataset(
     *,
     start_epoch=None,
     skip=0,
+    masking="pieces",
     mask_rate=0.15,
     mask_token_rate=0.8,
     random_token_rate=0.1,
     max_predictions=None,
+    segments=None,
+    random_next_rate=None,
     short_seq_prob=0.1,
     max_sequences_per_row=None,
+    buckets=None,
+    sampling=None,
     file_format="auto",
+    text_field="text",
+    words=None,
     fixed=False,
 ):
-    """Batches for pretraining from text, masked anew in every epoch.
+    """Batches for pretraining from text or shards, masked anew every epoch.
 
     The dataset is one finite pass and knows its length. Each new iteration
     is the next epoch, with other segment pairs, other masks and another
     order; `dataset.keras_bert_epoch.value` is the number of the next one and
     may be set. All depends on (seed, epoch) alone: the same batches in every
-    process, on every backend. A pass has as many batches as the rows of epoch
-    0 fill (at least one); later epochs are cut or topped up to that.
+    process, on every backend, from text and from the shards that
+    `keras-bert prepare` makes of it. A pass has as many batches as the rows
+    of epoch 0 fill (at least one); later epochs are cut or topped up to that.
 
     Args:
-        files_or_dir: text files: a path or glob pattern or a list of them
-            (see `read_documents`), or a `Corpus`.
+        files_or_dir: a folder of shards; or text: a path, glob pattern or
+            folder or a list of them (see `read_documents`), or a `Corpus`;
+            or TFRecord files of the original's static records, whose pairs
+            and masks stay as they are.
         tokenizer: a `BertTokenizer`.
         sequence_length: integer: tokens of a row.
         batch_size: integer: rows of a batch.
@@ -51,7 +62,7 @@ def pretraining_dataset(
         packing: boolean: put several short sequences in a row; False: one
             sequence a row.
         next_sentence: True: segment pairs with a next-sentence label (needs
-            two documents). False: single segments. None: pairs if there are
+            two documents). False: no such label. None: pairs if there are
             two documents, else single segments with a warning.
         epochs: None, or an integer: one iteration gives that many epochs.
         start_epoch: None: each iteration is the next epoch. An integer: every
@@ -60,17 +71,32 @@ def pretraining_dataset(
             iteration, without being made; below the batches of an epoch.
             With `start_epoch` a run goes on where it stopped: batch b of
             epoch e is the first of `start_epoch=e, skip=b`.
+        masking: "pieces", "whole_words" or "spans"; or `Masking` settings,
+            which take the place of the next four arguments.
         mask_rate: share of a sequence's tokens that are chosen.
         mask_token_rate: share of the chosen ones replaced by [MASK].
         random_token_rate: share of the chosen ones replaced by a random
             token; the rest is left as it is.
         max_predictions: integer: the most chosen tokens in a row. None:
             enough for a full row (20 at 128, 77 at 512).
+        segments: without next sentences, "single": a document is cut into
+            pieces of the target length; "full_sentences": as many whole
+            sentences as fit.
+        random_next_rate: None: the original's rule, more than half of the
+            pairs random. A rate: 0.5 is what the paper says.
         short_seq_prob: probability that a document is cut into shorter
             sequences.
         max_sequences_per_row: integer, with packing. None: a sixteenth of
             sequence_length.
-        file_format: "auto", "lines", "passages", "wikitext" or "prose".
+        buckets: row lengths, with packing=False: sequences of about one
+            length form a batch, padded to the next of these lengths only.
+        sampling: exponent for several languages of unequal size, 0.7 in
+            multilingual BERT (see `group_factors`); each folder that is
+            named is one. None: what the shards were prepared with.
+        file_format, text_field: of text (see `read_documents`).
+        words: of text, what a word is for whole words and spans: None, a
+            piece that begins with ## goes on a word; "spaces"; "jieba"; or a
+            function from a text to its words.
         fixed: boolean: every iteration is epoch 0, for evaluation.
 
     Returns:
@@ -88,8 +114,9 @@ def pretraining_dataset(
 
     Raises:
         ValueError: naming the argument, for a missing, empty or binary file,
-            one document with next_sentence=True, a sequence_length below 5
-            (3 without pairs), rates outside 0 to 1.
+            a missing or broken shard, shards of another tokenizer, one
+            document with next_sentence=True, records of another length, a
+            sequence_length below 5 (3 without pairs), rates outside 0 to 1.
 
     Example:
 
@@ -110,26 +137,41 @@ def pretraining_dataset(
         raise invalid("tokenizer", "a `BertTokenizer`", tokenizer)
     if not isinstance(sequence_length, int):
         raise invalid("sequence_length", "an integer", sequence_length)
-    corpus = files_or_dir
-    if not isinstance(corpus, Corpus):
-        corpus = Corpus.from_files(files_or_dir, tokenizer, file_format)
-    next_sentence = _next_sentence(corpus, next_sentence)
-    if max_predictions is None:
-        max_predictions = default_max_predictions(sequence_length, mask_rate)
-    batches = PretrainingBatches(
-        corpus,
-        tokenizer,
-        sequence_length=sequence_length,
-        batch_size=batch_size,
-        seed=seed,
-        packing=packing,
-        next_sentence=next_sentence,
-        masking=Masking(
-            mask_rate, mask_token_rate, random_token_rate, max_predictions
-        ),
-        short_seq_prob=short_seq_prob,
-        max_sequences_per_row=max_sequences_per_row,
+    source = open_source(
+        files_or_dir, tokenizer, sampling, file_format, text_field, words
     )
+    if isinstance(source, list):
+        batches = StaticBatches(
+            source, tokenizer, sequence_length, batch_size, seed
+        )
+    else:
+        if not isinstance(masking, Masking):
+            if max_predictions is None:
+                max_predictions = default_max_predictions(
+                    sequence_length, mask_rate
+                )
+            masking = Masking(
+                mask_rate,
+                mask_token_rate,
+                random_token_rate,
+                max_predictions,
+                masking,
+            )
+        batches = PretrainingBatches(
+            source,
+            tokenizer,
+            sequence_length=sequence_length,
+            batch_size=batch_size,
+            seed=seed,
+            packing=packing,
+            next_sentence=_next_sentence(source.entries, next_sentence),
+            masking=masking,
+            short_seq_prob=short_seq_prob,
+            max_sequences_per_row=max_sequences_per_row,
+            segments=segments,
+            random_next_rate=random_next_rate,
+            buckets=buckets,
+        )
     if skip >= batches.batches_per_epoch:
         raise invalid(
             "skip",
@@ -139,11 +181,13 @@ def pretraining_dataset(
     return _as_dataset(batches, epochs or 1, fixed, start_epoch, skip)
 
 
-def _next_sentence(corpus, next_sentence):
+def _next_sentence(entries, next_sentence):
+    documents = sum(entry["documents"] for entry in entries)
+    sentences = sum(entry["sentences"] for entry in entries)
     if not isinstance(next_sentence, bool | None):
         raise invalid("next_sentence", "True, False or None", next_sentence)
     if next_sentence is None:
-        next_sentence = corpus.num_documents >= 2
+        next_sentence = documents >= 2
         if not next_sentence:
             warnings.warn(
                 "The corpus is one document, so there is no other document "
@@ -151,7 +195,7 @@ def _next_sentence(corpus, next_sentence):
                 "next-sentence prediction. A blank line separates documents.",
                 stacklevel=3,
             )
-    if next_sentence and corpus.num_documents == corpus.num_sentences:
+    if next_sentence and documents == sentences:
         warnings.warn(
             "Every document has one sentence, so every next sentence will be "
             "a random one (label 1) and nothing can be learned from it. "
@@ -177,9 +221,11 @@ def _as_dataset(batches, epochs, fixed, start_epoch, skip):
                 0 if fixed else epoch, skip if epoch == first else 0
             )
 
-    rows, length = batches.batch_size, batches.sequence_length
-    masks = batches.masking.max_predictions
+    rows = batches.batch_size
+    masks = batches.max_predictions
     places = batches.max_sequences_per_row
+    # With buckets the rows of each batch have their own length.
+    length = None if batches.widths else batches.sequence_length
 
     def spec(size, dtype=tf.int32):
         return tf.TensorSpec((None, rows, size), dtype)

@@ -71,6 +71,12 @@ class RowLayout:
         self.row_length = row_length
         self.num_rows = int(row_of.max(initial=-1)) + 1
 
+    def row_lengths(self):
+        """Tokens in each row."""
+        return np.bincount(
+            self.row_of, self.lengths, minlength=self.num_rows
+        ).astype(np.int64)
+
     def columns(self, values, fill):
         """Lay `[sequences, longest]` arrays out in `[rows, row_length]`.
 

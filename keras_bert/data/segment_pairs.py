@@ -25,7 +25,14 @@ original gives up after ten draws and then labels true neighbours random).
 import numpy as np
 
 
-def segment_pairs(corpus, document, rng, sequence_length, short_seq_prob=0.1):
+def segment_pairs(
+    corpus,
+    document,
+    rng,
+    sequence_length,
+    short_seq_prob=0.1,
+    random_next_rate=None,
+):
     """Sequences [CLS] A [SEP] B [SEP] of one document, for one pass.
 
     Args:
@@ -34,6 +41,11 @@ def segment_pairs(corpus, document, rng, sequence_length, short_seq_prob=0.1):
         rng: a numpy Generator.
         sequence_length: integer from 5: tokens with the special ones.
         short_seq_prob: probability that the document gets a shorter target.
+        random_next_rate: `None`: the original's rule, which labels more than
+            half of the pairs random, since a chunk of one sentence has no
+            next one. A rate, 0.5 in the paper: each pair is random with this
+            probability; a chunk of one sentence is cut in two at a random
+            token when B has to follow it.
 
     Returns:
         int64 array `[sequences, 5]`, as the module says.
@@ -49,7 +61,7 @@ def segment_pairs(corpus, document, rng, sequence_length, short_seq_prob=0.1):
     others = corpus.num_documents - 1
     plan = []
     start = 0
-    for_end = 0
+    rate = 0.5 if random_next_rate is None else random_next_rate
     while start < count:
         # The chunk is sentences start..for_end; at least one.
         for_end = start + 1
@@ -59,21 +71,21 @@ def segment_pairs(corpus, document, rng, sequence_length, short_seq_prob=0.1):
         a_end = start + 1
         if sentences > 1:
             a_end = start + 1 + int(next(uniform) * (sentences - 1))
-        if sentences == 1 or next(uniform) < 0.5:
+        cut = bounds[a_end]
+        size = bounds[for_end] - bounds[start]
+        is_random = (
+            # Nothing follows a single sentence, and a token has no parts.
+            sentences == 1 and (random_next_rate is None or size == 1)
+        ) or next(uniform) < rate
+        if sentences == 1 and not is_random:
+            cut = bounds[start] + 1 + int(next(uniform) * (size - 1))
+        if is_random:
             other = int(next(uniform) * others)
             other += other >= document
             plan.append((bounds[start], bounds[a_end], other, next(uniform), 1))
             start = a_end
         else:
-            plan.append(
-                (
-                    bounds[start],
-                    bounds[a_end],
-                    bounds[a_end],
-                    bounds[for_end],
-                    0,
-                )
-            )
+            plan.append((bounds[start], cut, cut, bounds[for_end], 0))
             start = for_end
     return _truncated(_with_random_next(corpus, plan, target), room, rng)
 
@@ -103,6 +115,33 @@ def single_segments(corpus, document, rng, sequence_length, short_seq_prob=0.1):
     sequences[:, 0] = borders[:-1]
     sequences[:, 1] = borders[1:]
     return sequences
+
+
+def full_sentences(corpus, document, rng, sequence_length, short_seq_prob=0.1):
+    """Sequences [CLS] A [SEP] of whole sentences, for one pass.
+
+    As many sentences as fit; none is cut but one that is longer than a
+    sequence, which gives several. Segment B is empty.
+
+    Args and returned array: as of `single_segments`.
+    """
+    room = sequence_length - 2
+    target = _target_length(rng, room, short_seq_prob)
+    first, last = corpus.document_bounds[document : document + 2].tolist()
+    bounds = corpus.sentence_bounds[first : last + 1].tolist()
+    plan = []
+    start = bounds[0]
+    for begin, end in zip(bounds, bounds[1:], strict=False):
+        if end - start > target:
+            if begin > start:
+                plan.append((start, begin, 0, 0, 0))
+            start = begin
+        while end - start > target:
+            plan.append((start, start + target, 0, 0, 0))
+            start += target
+    if bounds[-1] > start:
+        plan.append((start, bounds[-1], 0, 0, 0))
+    return np.array(plan, dtype=np.int64)
 
 
 def _target_length(rng, room, short_seq_prob):
@@ -156,3 +195,10 @@ def _truncated(sequences, room, rng):
             sequences[rows, column] += front
             sequences[rows, column + 1] -= cut[rows] - front
     return sequences
+
+
+SEGMENTS = {
+    "pairs": segment_pairs,
+    "single": single_segments,
+    "full_sentences": full_sentences,
+}

@@ -134,8 +134,9 @@ def test_what_is_not_utf8_text_is_refused_with_path_and_line(
     assert "bad.bin" in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["missing.txt", "*.missing", "."])
-def test_missing_files_and_folders_are_refused_at_the_call(tmp_path, name):
+@pytest.mark.parametrize("name", ["missing.txt", "*.missing", "empty"])
+def test_missing_files_and_empty_folders_are_refused(tmp_path, name):
+    (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="argument `files`.*tmp|missing"):
         read_documents(str(tmp_path / name))
 

@@ -13,6 +13,7 @@ import pytest
 
 from keras_bert.data import Corpus
 from keras_bert.data import PretrainingBatches
+from keras_bert.data.masked_rows import masked_rows
 from keras_bert.data.masking import Masking
 
 # Standard errors. About 80 figures are compared, some of rare lengths.
@@ -44,8 +45,8 @@ def one_pass(batches, epoch):
     length = batches.sequence_length
     histogram = np.zeros(length // 8 + 1)
     sums = np.zeros(6)
-    for window in batches._windows(epoch, 0):
-        rows = batches._rows(window, epoch, 0)
+    for window in batches.windows(0, epoch):
+        rows = masked_rows(window, batches, batches.tokenizer)
         sequences = window.sequences
         total += len(sequences)
         histogram += np.bincount(

@@ -16,7 +16,7 @@ def test_every_pass_has_the_length_of_the_first(file, tokenizer):
     wanted = batches.batches_per_epoch
     assert wanted == batches.rows_of_first_epoch // 2
     rows = [
-        sum(window.layout.num_rows for window in batches._windows(epoch, 0))
+        sum(window.layout.num_rows for window in batches.windows(0, epoch))
         for epoch in range(12)
     ]
     # Some passes are topped up, some are cut.
@@ -36,9 +36,7 @@ def test_windows_do_not_change_what_is_drawn(file, tokenizer, monkeypatch):
         return sorted(found)
 
     whole = rows()
-    monkeypatch.setattr(
-        "keras_bert.data.pretraining_batches._WINDOW_TOKENS", 300
-    )
+    monkeypatch.setattr("keras_bert.data.windows.WINDOW_TOKENS", 300)
     assert rows() == whole
 
 
@@ -55,9 +53,7 @@ def test_users_12_memory_does_not_grow_with_the_text(
     assert sum(array.nbytes for array in arrays) < 4_000_000
 
     # What is built for batches is a window, whatever the number of documents.
-    monkeypatch.setattr(
-        "keras_bert.data.pretraining_batches._WINDOW_TOKENS", 20_000
-    )
+    monkeypatch.setattr("keras_bert.data.windows.WINDOW_TOKENS", 20_000)
 
     def peak(documents):
         corpus = corpus_of(*[[50] * 20] * documents)

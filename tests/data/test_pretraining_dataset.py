@@ -13,6 +13,7 @@ from keras_bert.data import Corpus
 from keras_bert.data import PretrainingBatches
 from keras_bert.data import pretraining_batches
 from keras_bert.data import pretraining_dataset
+from keras_bert.data import windows
 
 
 def batches_of(dataset):
@@ -323,14 +324,14 @@ def test_skipped_batches_are_not_made(file, tokenizer, monkeypatch):
     skip = batches.batches_per_epoch - 1
     wanted = list(batches.epoch(3))[skip:]
     made = []
-    rows = PretrainingBatches._rows
+    rows = pretraining_batches.masked_rows
 
-    def counted(self, window, *arguments):
+    def counted(window, *arguments):
         made.append(window.layout.num_rows)
-        return rows(self, window, *arguments)
+        return rows(window, *arguments)
 
-    monkeypatch.setattr(pretraining_batches, "_WINDOW_TOKENS", 200)
-    monkeypatch.setattr(PretrainingBatches, "_rows", counted)
+    monkeypatch.setattr(windows, "WINDOW_TOKENS", 200)
+    monkeypatch.setattr(pretraining_batches, "masked_rows", counted)
     small = PretrainingBatches(
         Corpus.from_files(file, tokenizer), tokenizer, 32, 4
     )
