@@ -18,6 +18,7 @@ from keras_bert.cli._signals import unwinding
 
 VERBS = (
     "vocab",
+    "prepare",
     "pretrain",
     "finetune",
     "evaluate",

@@ -21,8 +21,8 @@ from keras_bert.data.group_sampling import group_factors
 from keras_bert.data.length_buckets import LengthBuckets
 from keras_bert.data.masked_rows import masked_rows
 from keras_bert.data.masking import Masking
+from keras_bert.data.memory_shards import MemoryShards
 from keras_bert.data.segment_pairs import SEGMENTS
-from keras_bert.data.shard_folder import MemoryShards
 from keras_bert.data.windows import Shard
 from keras_bert.data.windows import windows_of
 

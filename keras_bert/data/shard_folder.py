@@ -3,8 +3,6 @@
 import hashlib
 import json
 
-import numpy as np
-
 from keras_bert._errors import invalid
 from keras_bert.data import filesystem
 from keras_bert.data.shard_file import check_shard
@@ -83,42 +81,6 @@ class ShardFolder:
                 f"{wanted[:12]}): its ids would mean other words",
                 f"a tokenizer with fingerprint {found[:12]}",
             )
-
-
-class MemoryShards:
-    """Corpora in memory, read as a folder of shards is.
-
-    Args:
-        corpora: list of `Corpus`.
-        sampling: exponent of the sampling of groups, or `None`.
-    """
-
-    def __init__(self, corpora, sampling=None):
-        self._corpora = list(corpora)
-        self.sampling = sampling
-        self.entries = [
-            {
-                "documents": corpus.num_documents,
-                "sentences": corpus.num_sentences,
-                "tokens": corpus.num_tokens,
-                "tokens_of_groups": tokens_of_groups(corpus),
-            }
-            for corpus in self._corpora
-        ]
-
-    def __len__(self):
-        return len(self._corpora)
-
-    def load(self, number):
-        return self._corpora[number]
-
-
-def tokens_of_groups(corpus):
-    """How many tokens each group has."""
-    groups = corpus.groups
-    if groups is None:
-        return [corpus.num_tokens]
-    return np.bincount(groups, corpus.document_tokens).astype(int).tolist()
 
 
 def fingerprint(tokenizer):

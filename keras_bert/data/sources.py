@@ -7,12 +7,12 @@ import weakref
 from keras_bert._errors import invalid
 from keras_bert.data import filesystem
 from keras_bert.data.corpus import Corpus
+from keras_bert.data.memory_shards import MemoryShards
 from keras_bert.data.preparation import Preparation
 from keras_bert.data.preparation import plan
 from keras_bert.data.preparation import task_corpora
 from keras_bert.data.shard_file import write_shard
 from keras_bert.data.shard_folder import INDEX
-from keras_bert.data.shard_folder import MemoryShards
 from keras_bert.data.shard_folder import ShardFolder
 from keras_bert.data.static_batches import google_files
 
