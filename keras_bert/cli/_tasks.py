@@ -1,5 +1,7 @@
 """The table of tasks as arguments of the command line."""
 
+import contextlib
+import re
 from pathlib import Path
 
 from keras_bert._errors import invalid
@@ -40,6 +42,39 @@ def options_of(args, task):
         else getattr(args, name)
         for name, arguments in task.options.items()
     }
+
+
+@contextlib.contextmanager
+def named_as_options(args):
+    """Errors of the library with the names of the command line.
+
+    The library says "argument `label`" of what the user knows as `--label`.
+    """
+    names = set(vars(args))
+
+    def option(found):
+        name = found[1]
+        if name not in names:
+            return found[0]
+        name = "-o" if name == "output" else "--" + name.replace("_", "-")
+        return f"argument `{name}`"
+
+    try:
+        yield
+    except ValueError as error:
+        message = re.sub(r"argument `(\w+)`", option, str(error))
+        raise ValueError(message) from error
+
+
+def heads_of(report):
+    """Sentences on the heads that were dropped and newly drawn."""
+    found = []
+    if report.unused:
+        found.append(f"dropped from the checkpoint: {', '.join(report.unused)}")
+    if report.newly_initialised:
+        new = ", ".join(report.newly_initialised)
+        found.append(f"newly initialised: {new}")
+    return found
 
 
 def settings_of(args):

@@ -1,6 +1,8 @@
 """`keras-bert finetune`: labelled data to a task model."""
 
 import dataclasses
+import json
+import shutil
 from pathlib import Path
 
 from keras_bert._errors import invalid
@@ -9,6 +11,7 @@ from keras_bert.cli import _report
 from keras_bert.cli import _tasks
 from keras_bert.tasks.table import TASKS
 from keras_bert.training.recipe import FINE_TUNING
+from keras_bert.training.recipe import paper_grid
 
 HELP = "fine-tune a model on labelled data"
 EXAMPLE = "keras-bert finetune text --data reviews --model run -o classifier"
@@ -24,95 +27,208 @@ def add_arguments(parser):
     )
     parser.add_argument("--model", required=True, help="run or checkpoint")
     parser.add_argument("-o", "--output", required=True, help="run folder")
+    add_recipe_arguments(parser)
     parser.add_argument(
-        "--recipe", choices=tuple(FINE_TUNING), default="default"
+        "--recipe",
+        choices=tuple(FINE_TUNING),
+        default="default",
+        help="stable: 20 epochs; 2018: no bias correction, rate 5e-5",
     )
     parser.add_argument(
         "--epochs",
         type=_common.positive_int,
         help="without it: 3, or as many as give 1,000 steps",
     )
-    parser.add_argument("--learning-rate", type=float)
-    parser.add_argument("--batch-size", type=_common.positive_int)
-    parser.add_argument("--sequence-length", type=_common.positive_int)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--grid",
+        choices=("paper",),
+        help="the 18 runs of the paper's appendix A.3; the best is kept",
+    )
+    parser.add_argument(
+        "--early-stopping",
+        type=_common.positive_int,
+        metavar="N",
+        help="stop after N epochs without a better dev score and keep the "
+        "best weights",
+    )
+
+
+def add_recipe_arguments(parser):
+    """What `ablate stability` shares with this verb."""
+    parser.add_argument(
+        "--learning-rate", type=float, help="peak (2e-5 or the task's)"
+    )
+    parser.add_argument(
+        "--batch-size", type=_common.positive_int, help="(32 or the task's)"
+    )
+    parser.add_argument(
+        "--sequence-length",
+        type=_common.positive_int,
+        help="longest row in tokens (128 or the task's)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the first run")
+    parser.add_argument(
+        "--seeds",
+        type=_common.positive_int,
+        default=1,
+        help="so many runs, with the seeds after the first",
+    )
+    parser.add_argument(
+        "--head-seed", type=int, help="draws the new head alike in every run"
+    )
+    parser.add_argument(
+        "--data-seed", type=int, help="draws the order alike in every run"
+    )
+    parser.add_argument(
+        "--reinitialise-layers",
+        type=int,
+        metavar="N",
+        help="draw the pooler and the top N blocks anew",
+    )
+    parser.add_argument(
+        "--layer-decay",
+        type=float,
+        metavar="D",
+        help="each block learns at D times the rate of the one above it",
+    )
+    parser.add_argument(
+        "--freeze-layers",
+        type=int,
+        metavar="N",
+        help="keep the embeddings and the lowest N blocks as they are",
+    )
 
 
 def run(args):
-    import keras
+    with _tasks.named_as_options(args):
+        return _run(args)
 
-    from keras_bert.tasks.fine_tune import fine_tune
-    from keras_bert.tasks.fine_tune import new_model
-    from keras_bert.training import Progress
+
+def _run(args):
+    from keras_bert.tasks.runs import run_all
+    from keras_bert.tasks.runs import summary
 
     _common.check_new(args.output)
-    _common.check_seed(args.seed)
     task = TASKS[args.task]
     options = _tasks.options_of(args, task)
-    recipe = _recipe(args, task)
-    train, dev = _rows(args, task, options)
-    model = new_model(
-        task, args.model, train, options, args.sequence_length, args.seed
-    )
+    recipe = recipe_of(args, task)
+    recipes = paper_grid(recipe) if args.grid else [recipe]
+    train, dev = rows_of(args, task, options)
+    plan = [(one, *seeds) for one in recipes for seeds in seeds_of(args)]
     epochs, steps = recipe.epochs_for(len(train["ids"]))
     held_out = sum(len(rows["ids"]) for rows in dev.values())
     print(
         f"{len(train['ids']):,} rows to learn from, {held_out:,} held out; "
-        f"{epochs} epochs of {steps:,} steps"
+        + (
+            f"{epochs} epochs of {steps:,} steps"
+            if len(plan) == 1
+            else f"{len(plan)} runs"
+        )
     )
     with _common.new_folder(args.output) as folder:
-        figures, _ = fine_tune(
+        records, best = [], None
+        for record, model, predictions in run_all(
             task,
-            model,
+            args.model,
             train,
             dev,
-            recipe,
+            plan,
             options=options,
-            seed=args.seed,
-            callbacks=[
-                Progress(),
-                keras.callbacks.CSVLogger(str(folder / "metrics.csv")),
-            ],
-        )
+            sequence_length=args.sequence_length,
+            layers=layers_of(args),
+            patience=args.early_stopping,
+            callbacks=lambda: callbacks_of(folder, len(records), len(plan)),
+        ):
+            records.append(record)
+            with open(folder / "runs.jsonl", "a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+            if len(plan) > 1:
+                print(_report.run_line(record, len(records), len(plan)))
+            if best is None or record["score"] > best["score"]:
+                best = record
+                shutil.rmtree(folder / "preset", ignore_errors=True)
+                model.save_to_preset(folder / "preset")
+                labels = getattr(model, "labels", None)
+                heads = _tasks.heads_of(model.load_report)
+                if task.report is not None:
+                    name = next(iter(dev))
+                    task.report(dev[name], predictions[name], folder, **options)
         result = {
             "task": task.name,
-            **figures,
-            "labels": getattr(model, "labels", None),
+            **best,
+            "labels": labels,
+            "heads": heads,
+            "summary": summary(records),
             "settings": _tasks.settings_of(args),
         }
-        model.save_to_preset(folder / "preset")
         _common.write_json(folder / "result.json", result)
+        _report.write_readable(task, result, len(train["ids"]), folder)
     _report.print_figures(task, result["dev"])
-    for note in result["notes"]:
+    if len(plan) > 1:
+        _report.print_summary(task, result["summary"])
+    for note in [*heads, *result["notes"]]:
         print(f"note: {note}")
-    print(f"\nwritten: {args.output}")
+    print(f"\nwritten: {args.output} (report.md is for reading)")
     return result
 
 
-def _recipe(args, task):
+def callbacks_of(folder, number, total):
+    """Progress on the screen and the losses of the epochs in a file."""
+    import keras
+
+    from keras_bert.training import Progress
+
+    name = "metrics.csv" if total == 1 else f"metrics_{number + 1}.csv"
+    return [Progress(), keras.callbacks.CSVLogger(str(folder / name))]
+
+
+def recipe_of(args, task):
     """The named recipe with the task's values and what the user gave."""
     recipe = FINE_TUNING[args.recipe]
+    given = {}
     if args.recipe == "default":
-        recipe = dataclasses.replace(
-            recipe,
-            learning_rate=task.learning_rate,
-            batch_size=task.batch_size,
-            epochs=task.epochs,
-        )
+        given = {
+            "learning_rate": task.learning_rate,
+            "batch_size": task.batch_size,
+            "epochs": task.epochs,
+        }
     if args.learning_rate is not None:
         if not args.learning_rate > 0:
             raise invalid(
                 "--learning-rate", "a rate above 0", args.learning_rate
             )
-        recipe = dataclasses.replace(recipe, learning_rate=args.learning_rate)
+        given["learning_rate"] = args.learning_rate
     if args.batch_size is not None:
-        recipe = dataclasses.replace(recipe, batch_size=args.batch_size)
+        given["batch_size"] = args.batch_size
     if args.epochs is not None:
-        recipe = dataclasses.replace(recipe, epochs=args.epochs, min_steps=0)
-    return recipe
+        given |= {"epochs": args.epochs, "min_steps": 0}
+    return dataclasses.replace(recipe, **given)
 
 
-def _rows(args, task, options):
+def seeds_of(args):
+    """(head seed, data seed) of each run."""
+    for name in ("seed", "head_seed", "data_seed"):
+        if getattr(args, name) is not None:
+            _common.check_seed(getattr(args, name))
+    return [
+        (
+            seed if args.head_seed is None else args.head_seed,
+            seed if args.data_seed is None else args.data_seed,
+        )
+        for seed in range(args.seed, args.seed + args.seeds)
+    ]
+
+
+def layers_of(args):
+    from keras_bert.tasks.fine_tune import Layers
+
+    return Layers(
+        args.reinitialise_layers, args.layer_decay, args.freeze_layers
+    )
+
+
+def rows_of(args, task, options):
+    """Training rows, and name -> rows of each dev split."""
     if Path(args.data).is_dir():
         train = task.read(args.data, "train", **options)
         dev = _tasks.splits_of(task, args.data, "dev", options)
@@ -121,6 +237,8 @@ def _rows(args, task, options):
             task.read(args.data, "train", **options), args.seed
         )
         dev = {task.dev[0]: held_out}
+    if train["y"] is None:
+        raise invalid("--data", "training rows with labels", args.data)
     for rows in dev.values():
         if isinstance(train["x"], tuple) != isinstance(rows["x"], tuple):
             raise invalid(

@@ -8,8 +8,8 @@ from keras_bert._errors import invalid
 def class_count(num_classes, labels):
     """The number of classes that the two arguments agree on."""
     if labels is not None:
-        if len(set(labels)) != len(labels) or not labels:
-            raise invalid("labels", "distinct class names", labels)
+        if len(set(labels)) != len(labels) or len(labels) < 2:
+            raise invalid("labels", "two distinct class names or more", labels)
         if num_classes not in (None, len(labels)):
             raise invalid(
                 "num_classes", f"{len(labels)}, one per label", num_classes

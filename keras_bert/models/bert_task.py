@@ -10,15 +10,25 @@ from keras_bert.models import _texts
 from keras_bert.models._batches import MappedPyDataset
 from keras_bert.models._batches import mapped_generator
 from keras_bert.models._checked_ids import CheckedIds
+from keras_bert.models._distributed import Distributed
 from keras_bert.models._fit import fit_in_parts
 from keras_bert.models._guards import argument_errors
 from keras_bert.models._guards import state_kept
 from keras_bert.models._guards import unused_pooler
 from keras_bert.models._preset import TaskPreset
 from keras_bert.training import AutoCompile
+from keras_bert.training.distribution import MultiWorker
 
 
-class BertTask(CheckedIds, TaskPreset, AutoCompile, Exportable, keras.Model):
+class BertTask(
+    CheckedIds,
+    TaskPreset,
+    AutoCompile,
+    Exportable,
+    Distributed,
+    MultiWorker,
+    keras.Model,
+):
     """Base of the task models: a backbone, a head, and a preprocessor.
 
     `fit`, `evaluate`, `predict` and their `*_on_batch` forms accept raw
@@ -239,6 +249,8 @@ class BertTask(CheckedIds, TaskPreset, AutoCompile, Exportable, keras.Model):
         validation_batch_size=None,
         validation_freq=1,
     ):
+        if not isinstance(epochs, int | np.integer) or epochs < 1:
+            raise invalid("epochs", "an int of at least 1", epochs)
         if validation_split:
             x, y, sample_weight, validation_data = _texts.split(
                 validation_split, x, y, sample_weight
@@ -257,6 +269,7 @@ class BertTask(CheckedIds, TaskPreset, AutoCompile, Exportable, keras.Model):
         data = self._data(x, y, sample_weight, batch_size, shuffle)
         if y is None and self.needs_targets and isinstance(x, list | tuple):
             raise invalid("y", "a target for each text", y)
+        data = self._shared_data(data, shuffle, class_weight)
         return fit_in_parts(
             self,
             super().fit,

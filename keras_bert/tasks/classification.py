@@ -98,6 +98,49 @@ def as_labels(y, labels):
     return wanted
 
 
+def report(rows, predictions, folder, **_):
+    """confusion.tsv and misread.jsonl, the surest mistakes first."""
+    folder, labels = Path(folder), predictions["labels"]
+    x = rows["x"] if isinstance(rows["x"], tuple) else (rows["x"],)
+    wanted = rows["y"] if labels is None else as_labels(rows["y"], labels)
+    if labels is None:
+        order = np.argsort(-np.abs(predictions["scores"] - np.array(wanted)))
+    else:
+        confusion(wanted, predictions["predicted"], labels, folder)
+        order = np.argsort(-predictions["scores"].max(-1), kind="stable")
+    with open(folder / "misread.jsonl", "w", encoding="utf-8") as file:
+        for i in order:
+            if predictions["predicted"][i] == wanted[i]:
+                continue
+            line = {
+                "index": rows["ids"][i],
+                "label": wanted[i],
+                "predicted": predictions["predicted"][i],
+            }
+            if labels is not None:
+                line["probability"] = float(predictions["scores"][i].max())
+            names = ("text", "text_pair")
+            line |= {
+                name: part[i] for name, part in zip(names, x, strict=False)
+            }
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def confusion(wanted, predicted, labels, folder):
+    """A table of counts: a row per gold label, a column per prediction."""
+    places = {label: i for i, label in enumerate(labels)}
+    counts = np.zeros((len(labels), len(labels)), int)
+    for gold, found in zip(wanted, predicted, strict=True):
+        counts[places[gold], places[found]] += 1
+    lines = ["\t".join(["gold \\ predicted", *map(str, labels)])]
+    lines += [
+        "\t".join([str(label), *map(str, row)])
+        for label, row in zip(labels, counts, strict=True)
+    ]
+    path = Path(folder) / "confusion.tsv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def write(rows, predictions, path, **_):
     """A .tsv, .csv or .jsonl table: index, label, score."""
     path = Path(path)

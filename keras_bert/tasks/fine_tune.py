@@ -1,16 +1,43 @@
 """One fine-tuning run of any task of the table."""
 
+import dataclasses
 import time
 
 import keras
 
+from keras_bert import checkpoints
 from keras_bert import models
+from keras_bert._errors import invalid
 from keras_bert.tokenizers import BertTokenizer
 from keras_bert.training import AdamW
+from keras_bert.training import BestWeights
 from keras_bert.training import WarmupDecay
+from keras_bert.training import layer_choice
 
 
-def new_model(task, source, rows, options, sequence_length=None, seed=1):
+@dataclasses.dataclass(frozen=True)
+class Layers:
+    """Which layers of the encoder learn, how fast, and from what start.
+
+    Attributes:
+        reinitialise: so many of the highest blocks, and the pooler, are drawn
+            anew; None keeps all.
+        decay: each block has so much of the learning rate of the next higher.
+        freeze: the embeddings and so many of the lowest blocks stay as they
+            are; None trains all.
+    """
+
+    reinitialise: int | None = None
+    decay: float | None = None
+    freeze: int | None = None
+
+
+ALL_LAYERS = Layers()
+
+
+def new_model(
+    task, source, rows, options, sequence_length=None, seed=1, layers=ALL_LAYERS
+):
     """The task's model on the encoder of a checkpoint.
 
     Args:
@@ -20,22 +47,62 @@ def new_model(task, source, rows, options, sequence_length=None, seed=1):
         options: the options of the task.
         sequence_length: int or None (the task's).
         seed: int. Draws the new head (and later the dropout).
+        layers: `Layers`.
     """
     keras.utils.set_random_seed(seed)
     model_class = getattr(models, task.model)
     arguments = task.model_arguments(rows, **options)
+    config = checkpoints.open_source(source).backbone_config
+    longest = config["max_sequence_length"]
+    if sequence_length is not None and sequence_length > longest:
+        raise invalid(
+            "sequence_length",
+            f"at most {longest}, the position table of {source}",
+            sequence_length,
+        )
     preprocessor = model_class.preprocessor_class(
         BertTokenizer.from_preset(source),
-        sequence_length=sequence_length or task.sequence_length,
+        sequence_length=sequence_length or min(task.sequence_length, longest),
         **task.preprocessor_arguments(**options),
     )
-    return model_class.from_preset(
+    model = model_class.from_preset(
         source, preprocessor=preprocessor, **arguments
+    )
+    if layers.reinitialise is not None:
+        layer_choice.reinitialise_top(model.backbone, layers.reinitialise)
+    if layers.freeze is not None:
+        layer_choice.freeze_bottom(model.backbone, layers.freeze)
+    return model
+
+
+def optimizer_of(recipe, model, layers=ALL_LAYERS):
+    """The optimizer of a recipe for a model."""
+    factors = None
+    if layers.decay is not None:
+        factors = layer_choice.layer_wise_factors(model.backbone, layers.decay)
+    return AdamW(
+        WarmupDecay(
+            recipe.learning_rate,
+            recipe.warmup,
+            original=recipe.original_schedule,
+        ),
+        bias_correction=recipe.bias_correction,
+        rate_factors=factors,
     )
 
 
 def fine_tune(
-    task, model, train, dev, recipe, *, options=None, seed=1, callbacks=()
+    task,
+    model,
+    train,
+    dev,
+    recipe,
+    *,
+    options=None,
+    seed=1,
+    callbacks=(),
+    layers=ALL_LAYERS,
+    patience=None,
 ):
     """Trains a model of `new_model` and measures it.
 
@@ -48,25 +115,28 @@ def fine_tune(
         options: the options of the task.
         seed: int. Draws the order of the data.
         callbacks: for `fit`.
+        layers: `Layers`, the same as for `new_model`.
+        patience: int or None. Stop after so many epochs without a better
+            score on the first dev split, and keep the best weights. With
+            None the last weights are kept, as in the paper.
 
     Returns `(figures, predictions)`: a dict for result.json, and what the
     model predicts for each dev split.
     """
     options = options or {}
-    model.compile(
-        optimizer=AdamW(
-            WarmupDecay(
-                recipe.learning_rate,
-                recipe.warmup,
-                original=recipe.original_schedule,
-            ),
-            bias_correction=recipe.bias_correction,
-        )
-    )
-    notes = list(train.get("notes", ()))
+    model.compile(optimizer=optimizer_of(recipe, model, layers))
+    notes = [note for rows in (train, *dev.values()) for note in rows["notes"]]
     if task.check is not None:
         notes += task.check(model, train)
     epochs, _ = recipe.epochs_for(len(train["ids"]))
+    callbacks, best = list(callbacks), None
+    if patience is not None:
+        rows = next(iter(dev.values()))
+        best = BestWeights(
+            lambda: task.headline(task.evaluate(model, rows, **options)),
+            patience,
+        )
+        callbacks.insert(0, best)
     keras.utils.set_random_seed(seed)
     started = time.monotonic()
     history = model.fit(
@@ -75,7 +145,7 @@ def fine_tune(
         batch_size=recipe.batch_size,
         epochs=epochs,
         verbose=0,
-        callbacks=list(callbacks),
+        callbacks=callbacks,
     ).history
     seconds = time.monotonic() - started
     figures, predictions = None, {}
@@ -87,12 +157,17 @@ def fine_tune(
             scores = task.score(rows, found, **options)
         predictions[name] = found
         figures = scores if figures is None else {**figures, name: scores}
-    return {
-        "epochs": epochs,
+    result = {
+        "score": task.headline(figures),
+        "epochs": len(history["loss"]),
         # Long texts are several rows, so fit alone knows the steps.
         "steps": int(keras.ops.convert_to_numpy(model.optimizer.iterations)),
         "seconds": seconds,
         "train_loss": history["loss"][-1],
         "notes": notes,
         "dev": figures,
-    }, predictions
+    }
+    if best is not None:
+        result["dev_scores"] = best.scores
+        result["best_epoch"] = best.best_epoch + 1
+    return result, predictions

@@ -334,6 +334,7 @@ def _task(name):
         metric="score",
         write=lambda rows, found, path, **_: write(name, rows, found, path),
         combine=classification.combine,
+        report=classification.report,
         model_arguments=model_arguments,
         options={"language": {"help": "rows and training file of a language"}}
         if name == "xnli"

@@ -109,6 +109,7 @@ TASK = Task(
     metric="score",
     write=classification.write,
     combine=classification.combine,
+    report=classification.report,
     # The paper's, section 4.4.
     batch_size=16,
 )

@@ -256,6 +256,7 @@ TASK = Task(
     metric="score",
     write=classification.write,
     combine=classification.combine,
+    report=classification.report,
     model_arguments=_model_arguments,
     options={
         "text": {"default": "text", "help": "column of the text"},

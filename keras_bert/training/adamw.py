@@ -45,6 +45,9 @@ class AdamW(keras.optimizers.Optimizer):
             started at zero.
         no_decay: Sequence of strings. Parts of names of variables without
             decay.
+        rate_factors: Dict or None. Part of a variable's path -> factor of its
+            learning rate (and decay); the first part that is found counts.
+            `{"encoder_block_0/": 0.5}` halves the rate of the lowest block.
         global_clipnorm: Float or None. Upper limit for the norm of all
             gradients taken together; 1.0 as in BERT. It becomes None where
             `clipnorm` or `clipvalue` is given.
@@ -78,6 +81,7 @@ class AdamW(keras.optimizers.Optimizer):
         epsilon=1e-6,
         bias_correction=True,
         no_decay=("bias", "gamma", "beta"),
+        rate_factors=None,
         clipnorm=None,
         clipvalue=None,
         global_clipnorm=1.0,
@@ -100,6 +104,7 @@ class AdamW(keras.optimizers.Optimizer):
         self.epsilon = epsilon
         self.bias_correction = bias_correction
         self.no_decay = tuple(no_decay or ())
+        self.rate_factors = dict(rate_factors or {})
         # Ids, since Keras would track variables that are kept here.
         self._undecayed = set()
         if isinstance(learning_rate, WarmupDecay):
@@ -122,6 +127,12 @@ class AdamW(keras.optimizers.Optimizer):
         named = any(part in variable.name for part in self.no_decay)
         return not named and id(variable) not in self._undecayed
 
+    def rate_factor(self, variable):
+        """The factor of the learning rate of a Keras variable."""
+        found = (f for part, f in self.rate_factors.items()
+                 if part in variable.path)  # fmt: skip
+        return next(found, 1.0)
+
     def build(self, var_list):
         if self.built:
             return
@@ -142,6 +153,15 @@ class AdamW(keras.optimizers.Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)
         m, v = self.momentums[index], self.velocities[index]
+        factor = self.rate_factor(variable)
+        if factor != 1.0:
+            if self.weight_decay and self.decays(variable):
+                # Keras has decayed the variable by the whole rate.
+                done = 1 - learning_rate * self.weight_decay
+                wanted = 1 - factor * learning_rate * self.weight_decay
+                scale = ops.cast(wanted / done, variable.dtype)
+                self.assign(variable, variable * scale)
+            learning_rate = learning_rate * factor
         # u = m / (1 - beta_1^t) / (sqrt(v) / sqrt(1 - beta_2^t) + epsilon)
         rate, root = learning_rate, 1.0
         if self.bias_correction:
@@ -168,6 +188,7 @@ class AdamW(keras.optimizers.Optimizer):
                 "epsilon": self.epsilon,
                 "bias_correction": self.bias_correction,
                 "no_decay": list(self.no_decay),
+                "rate_factors": self.rate_factors or None,
             }
         )
         return config

@@ -8,6 +8,7 @@ small data sets fail (Zhang et al., 2021).
 """
 
 import math
+import numbers
 
 from keras_bert._errors import invalid
 from keras_bert.training.adamw import AdamW
@@ -34,7 +35,8 @@ def recipe_optimizer(kind, learning_rate=None, **adamw_arguments):
     if learning_rate is None:
         learning_rate = recipe["peak"]
     if not callable(learning_rate):
-        if not learning_rate > 0:
+        is_number = isinstance(learning_rate, numbers.Real)
+        if not is_number or not 0 < learning_rate < math.inf:
             raise invalid(
                 "learning_rate",
                 "a number above 0, or a schedule",
