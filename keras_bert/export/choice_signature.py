@@ -23,11 +23,14 @@ def choice_signature(preprocessor, outputs):
     tensorflow_text()
 
     def serve(context, endings):
+        lists, choices = tf.unstack(tf.shape(endings))
         check = assert_all(
-            tf.shape(endings)[0] == tf.size(context),
+            (lists == tf.size(context)) & (choices > 0),
             "Invalid value received for argument `endings`. Expected a list "
-            "of endings for each context. Received (lists, contexts):",
-            tf.shape(endings)[0],
+            "of endings for each context. Received (lists, endings in each, "
+            "contexts):",
+            lists,
+            choices,
             tf.size(context),
         )
         with tf.control_dependencies([check]):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import keras
@@ -14,6 +15,9 @@ from keras_bert.models import BertBackbone
 from keras_bert.models import BertTextClassifier
 from keras_bert.models import BertTextClassifierPreprocessor
 from keras_bert.tokenizers import BertTokenizer
+
+# For the modules that stand beside this file.
+sys.path.insert(0, str(Path(__file__).parent))
 
 WORDS = "a the fox dog cat bird ran saw ate and not very old ##s ##ly ."
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS.split()]
@@ -177,7 +181,15 @@ def _requests():
 
 
 @pytest.fixture(scope="session")
-def exported(tmp_path_factory):
+def tensorflow_python(tmp_path_factory):
+    """A Python that has tensorflow and tensorflow-text and nothing else."""
+    from tensorflow_environment import make_environment
+
+    return make_environment(tmp_path_factory.mktemp("environment"))
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory, tensorflow_python):
     """The model (fitted one step), its folder, and the other process."""
     keras.utils.set_random_seed(1)
     folder = tmp_path_factory.mktemp("export")
@@ -200,7 +212,7 @@ def exported(tmp_path_factory):
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"}
     environment.pop("KERAS_BACKEND", None)
     child = subprocess.run(
-        [sys.executable, "-I", "-c", RELOAD, path, source, target],
+        [tensorflow_python, "-I", "-c", RELOAD, path, source, target],
         capture_output=True,
         text=True,
         cwd=folder,

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 
-def tensorflow_python(folder):
+def make_environment(folder):
     """Makes the environment in `folder`; gives its interpreter."""
     venv.create(folder, with_pip=False, symlinks=True)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
