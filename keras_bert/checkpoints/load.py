@@ -34,7 +34,7 @@ def task_of(model):
     return None
 
 
-def load_weights(model, checkpoint, strict=True):
+def load_weights(model, checkpoint, strict=True, new_logits=False):
     """Copies what `checkpoint` holds into `model`.
 
     All names and shapes are compared before the first variable changes.
@@ -47,6 +47,8 @@ def load_weights(model, checkpoint, strict=True):
         strict: whether a backbone variable that is missing, or a shape that
             differs, raises. `False` leaves such variables as they are and
             reports them.
+        new_logits: whether the layer `logits` stays new whatever the source
+            holds, since its classes are others.
 
     Returns a `LoadReport`, which is logged once (a warning when a name was
     left over on either side).
@@ -56,7 +58,7 @@ def load_weights(model, checkpoint, strict=True):
     """
     variables = model_variables(model)
     task = task_of(model)
-    fits = task is None or checkpoint.fits(task)
+    fits = task is None or (checkpoint.fits(task) and not new_logits)
     report = LoadReport(
         checkpoint.source, checkpoint.format, notes=list(checkpoint.notes)
     )

@@ -65,7 +65,8 @@ class TaskPreset(Preset):
         """A task model with the weights of a checkpoint.
 
         Heads that the source lacks are newly initialised and named in
-        `load_report`.
+        `load_report`, and so is the head of a classifier for which other
+        `labels`, or another number of classes, are asked than it has.
 
         Args:
             source: as for `BertBackbone.from_preset`.
@@ -84,8 +85,8 @@ class TaskPreset(Preset):
         backbone = kwargs.pop("backbone", None) or BertBackbone(
             **{**checkpoint.backbone_config, **shared}
         )
-        arguments = checkpoint.task_arguments(cls.__name__)
-        arguments = _merged(arguments, kwargs)
+        found = checkpoint.task_arguments(cls.__name__)
+        arguments = _merged(found, kwargs)
         if isinstance(preprocessor, str):
             if preprocessor != FROM_SOURCE:
                 raise invalid("preprocessor", "None or an object", preprocessor)
@@ -93,7 +94,7 @@ class TaskPreset(Preset):
         model = cls(backbone, preprocessor=preprocessor, **arguments)
         if load_weights:
             model.load_report = checkpoints.load_weights(
-                model, checkpoint, strict
+                model, checkpoint, strict, _other_classes(found, kwargs)
             )
         return model
 
@@ -131,3 +132,13 @@ def _merged(found, given):
         if "labels" in given:
             found.pop("num_classes", None)
     return {**found, **given}
+
+
+def _other_classes(found, given):
+    """Whether the user asks for classes that the source's head has not."""
+    labels, known = given.get("labels"), found.get("labels")
+    if labels is not None and known is not None:
+        return list(labels) != list(known)
+    count = given.get("num_classes") if labels is None else len(labels)
+    there = found.get("num_classes") if known is None else len(known)
+    return None not in (count, there) and count != there

@@ -114,6 +114,34 @@ def test_pretrained_encoder_goes_into_a_classifier(
     )
 
 
+@pytest.mark.parametrize(
+    "classes",
+    [{"labels": ["b", "a"]}, {"labels": ["a", "b", "c"]}, {"num_classes": 1}],
+)
+def test_a_head_for_other_classes_is_dropped_and_reported(
+    make_backbone, tokenizer, tmp_path, classes
+):
+    keras.utils.set_random_seed(1)
+    source = keras_bert.BertTextClassifier(
+        make_backbone(), preprocessor=tokenizer, labels=["a", "b"]
+    )
+    source.save_to_preset(tmp_path / "preset")
+    head = {"logits/kernel", "logits/bias"}
+    other = keras_bert.BertTextClassifier.from_preset(
+        tmp_path / "preset", **classes
+    )
+    assert set(other.load_report.newly_initialised) == head
+    assert head <= set(other.load_report.unused)
+    # The control: for the same classes it is kept.
+    same = keras_bert.BertTextClassifier.from_preset(
+        tmp_path / "preset", labels=["a", "b"]
+    )
+    assert not same.load_report.newly_initialised
+    np.testing.assert_array_equal(
+        *(keras.ops.convert_to_numpy(m.logits.kernel) for m in (source, same))
+    )
+
+
 def test_kerashub_docstring_examples_run(make_backbone, tokenizer, tmp_path):
     """The examples of KerasHub 0.32's Bert classes, with a local preset.
 
