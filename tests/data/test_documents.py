@@ -1,9 +1,12 @@
 import bz2
 import gzip
+import json
 
 import pytest
 
 from keras_bert.data import read_documents
+from keras_bert.data.documents import TextBlock
+from keras_bert.data.documents import read_block
 
 
 def write(path, text, encoding="utf-8"):
@@ -150,3 +153,136 @@ def test_files_must_be_paths(files):
 def test_an_unknown_format_is_refused():
     with pytest.raises(ValueError, match="argument `file_format`.*'lines'"):
         read_documents("a.txt", file_format="html")
+
+
+def test_files_of_any_filesystem_and_of_folders(tmp_path):
+    import tensorflow as tf
+
+    # ram:// is a file system of TensorFlow, as gs:// and s3:// are.
+    with tf.io.gfile.GFile("ram://texts/a.txt", "w") as file:
+        file.write("one a.\ntwo b.\n\nthree c.")
+    wanted = [["one a.", "two b."], ["three c."]]
+    for files in ("ram://texts/a.txt", "ram://texts/*.txt", "ram://texts"):
+        assert list(read_documents(files)) == wanted
+    (tmp_path / "deep").mkdir()
+    write(tmp_path / "deep" / "a.txt", "one a.\ntwo b.\n\nthree c.")
+    write(tmp_path / "deep" / "_SUCCESS", "a marker, no text")
+    assert list(read_documents(tmp_path)) == wanted
+
+
+def test_zstd_is_unpacked_and_a_torn_file_is_named(tmp_path):
+    import zstandard
+
+    path = tmp_path / "a.zst"
+    text = b"one a.\ntwo b.\n\nthree c."
+    # Two frames, as `cat a.zst b.zst` makes them.
+    pack = zstandard.ZstdCompressor().compress
+    path.write_bytes(pack(text[:10]) + pack(text[10:]))
+    assert list(read_documents(path)) == [["one a.", "two b."], ["three c."]]
+    torn = tmp_path / "b.gz"
+    torn.write_bytes(gzip.compress(text * 1000)[:-20])
+    with pytest.raises(ValueError, match="`files`.*whole packed.*b.gz"):
+        list(read_documents(torn))
+
+
+def test_a_json_line_is_a_document_of_passages(tmp_path):
+    path = write(
+        tmp_path / "a.jsonl",
+        '{"text": "One a. Two b.\\nThree c.", "id": 1}\n\n'
+        '{"text": "Four d."}\n',
+    )
+    wanted = [["One a.", "Two b.", "Three c."], ["Four d."]]
+    assert list(read_documents(path)) == wanted
+    other = write(tmp_path / "b.jsonl", '{"body": "One a."}\n')
+    assert list(read_documents(other, text_field="body")) == [["One a."]]
+    with pytest.raises(ValueError, match=r"`text_field`.*\['body'\]"):
+        list(read_documents(other))
+    broken = write(tmp_path / "c.jsonl", '{"text": "One a."}\nno json\n')
+    with pytest.raises(ValueError, match="`files`.*line 2"):
+        list(read_documents(broken))
+
+
+WIKI = [
+    "Anarchism",
+    "",
+    "Anarchism is a political philosophy and movement. It is old.",
+    "Early life.",
+    "History",
+    "* a list item that ends like a sentence does.",
+    "| a | row | of a table that ends so too.",
+    "BULLET::::- another list item of the older tool.",
+    "数学是研究数量、结构以及空间等概念的学科。它很古老。",
+]
+PASSAGES = [
+    "Anarchism is a political philosophy and movement.",
+    "It is old.",
+    "数学是研究数量、结构以及空间等概念的学科。",
+    "它很古老。",
+]
+
+
+def test_wikiextractor_gives_text_passages_only(tmp_path):
+    # The paper, section 3.1: "we extract only the text passages and ignore
+    # lists, tables, and headers".
+    head = '<doc id="12" url="https://en.wikipedia.org" title="Anarchism">'
+    text = "\n".join([head, *WIKI, "</doc>", ""])
+    path = write(tmp_path / "wiki_00", text * 2)
+    assert list(read_documents(path)) == [PASSAGES] * 2
+    record = {"id": "12", "url": "u", "title": "Anarchism"}
+    record["text"] = "\n".join(WIKI)
+    path = write(tmp_path / "wiki_01", json.dumps(record) + "\n")
+    assert list(read_documents(path)) == [PASSAGES]
+    assert list(read_documents(path, "jsonl")) != [PASSAGES]
+
+
+@pytest.mark.parametrize(
+    "kind", ["lines", "wikitext", "prose", "jsonl", "wiki"]
+)
+def test_blocks_give_every_document_once_wherever_they_are_cut(tmp_path, kind):
+    documents = [
+        [f"Sentence {i} of document {d} é中." for i in range(1 + d % 4)]
+        for d in range(9)
+    ]
+    if kind == "lines":
+        parts = ["\n".join(document) + "\n\n" for document in documents]
+    elif kind == "prose":
+        parts = ["\n".join(document) + "\n\n \n" for document in documents]
+    elif kind == "wikitext":
+        parts = [
+            f" = Title {d} = \n \n" + "\n".join(document) + "\n"
+            for d, document in enumerate(documents)
+        ]
+    elif kind == "jsonl":
+        parts = [
+            json.dumps({"text": "\n".join(document)}, ensure_ascii=False) + "\n"
+            for document in documents
+        ]
+    else:
+        parts = [
+            f'<doc id="{d}">\nTitle\n' + "\n".join(document) + "\n</doc>\n"
+            for d, document in enumerate(documents)
+        ]
+    path = write(tmp_path / "a.txt", "".join(parts))
+    size = len("".join(parts).encode())
+    wanted = list(read_documents(path, kind))
+    assert wanted == documents
+    for cut in range(1, size):
+        blocks = [TextBlock(path, 0, cut), TextBlock(path, cut, None)]
+        found = [d for b in blocks for d in read_block(b, kind)]
+        assert found == wanted, cut
+
+
+def test_a_document_without_end_is_cut_and_nothing_is_lost(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("keras_bert.data.text_formats.MAX_SENTENCES", 2500)
+    path = write(tmp_path / "a.txt", "w0 .\n" * 6000)
+    documents = list(read_documents(path, "lines"))
+    assert [len(document) for document in documents] == [3000, 3000]
+
+
+def test_a_line_longer_than_the_bound_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("keras_bert.data.text_files.MAX_LINE_BYTES", 1000)
+    path = write(tmp_path / "a.txt", "short\n" + "x" * 2000)
+    with pytest.raises(ValueError, match="`files`.*line 2 is longer"):
+        list(read_documents(path))
