@@ -1,0 +1,213 @@
+"""Reading SQuAD's layout; answers that no span of pieces gives."""
+
+import json
+
+import pytest
+
+import keras_bert
+from keras_bert.tasks import _squad_labels as labels
+from keras_bert.tasks import squad
+
+CONTEXT = "Berlin has 10 inhabitants."
+
+
+def _qa(key="q", answers=(("10", 11),), question="How many?", **more):
+    return {
+        "id": key,
+        "question": question,
+        "answers": [{"text": t, "answer_start": s} for t, s in answers],
+        **more,
+    }
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(*qas, context=CONTEXT, name="train.json"):
+        part = {"context": context, "qas": list(qas)}
+        path = tmp_path / name
+        path.write_text(
+            json.dumps({"data": [{"title": "t", "paragraphs": [part]}]})
+        )
+        return path
+
+    return write
+
+
+def test_questions_come_in_the_order_of_the_file(write):
+    rows = squad.read(
+        write(
+            _qa("b", (("10", 11), ("10 inhabitants", 11))),
+            _qa("a", (), is_impossible=True),
+        )
+    )
+    assert rows == {
+        "x": (["How many?"] * 2, [CONTEXT] * 2),
+        "y": [
+            [
+                {"text": "10", "start": 11},
+                {"text": "10 inhabitants", "start": 11},
+            ],
+            [],
+        ],
+        "ids": ["b", "a"],
+        "notes": [],
+    }
+
+
+def test_an_impossible_question_has_no_answer_whatever_it_lists(write):
+    # run_squad.py looks at is_impossible first.
+    rows = squad.read(write(_qa(is_impossible=True)))
+    assert rows["y"] == [[]]
+
+
+def test_a_test_file_has_no_answers(write):
+    qa = _qa()
+    del qa["answers"]
+    assert squad.read(write(qa))["y"] is None
+    with pytest.raises(ValueError, match="`file`.*`answers` in every.*q "):
+        squad.read(write(qa, _qa("other")))
+
+
+@pytest.mark.parametrize("start", [10, 12])
+def test_users_27_a_start_off_by_one_is_mended_and_counted(write, start):
+    rows = squad.read(write(_qa("a", (("10", start),)), _qa("b")))
+    assert rows["y"][0] == [{"text": "10", "start": 11}]
+    assert rows["notes"] == [
+        "1 answers started one character off and were moved: a"
+    ]
+
+
+def test_wrong_answers_are_refused_to_train_on_and_noted_in_dev(shared):
+    folder = shared / "squad"
+    for name, message in (
+        ("qa_answer-offset-wrong.json", "stands at 11"),
+        ("qa_answer-wrong.json", "does not occur"),
+    ):
+        with pytest.raises(ValueError, match=f"`file`.*{message}"):
+            squad.read(folder / name, "train")
+        rows = squad.read(folder / name, "dev")
+        assert "1 answers do not stand" in rows["notes"][0]
+    assert squad.read(folder / "qa_noanswer.json")["y"] == [[]]
+
+
+def test_what_the_files_hold(shared):
+    # Counts of the data's README.
+    for name, count, impossible in (
+        ("squad/train-v2.0-part.json", 4782, 2476),
+        ("squad/dev-v2.0-small.json", 626, 333),
+        ("squad/xquad.en.json", 1190, 0),
+        ("squad/xquad.zh.json", 1190, 0),
+    ):
+        rows = squad.read(shared / name)
+        assert len(rows["ids"]) == len(rows["x"][0]) == count
+        assert rows["y"].count([]) == impossible
+        assert rows["notes"] == []
+    rows = squad.read(shared / "zh/cmrc2018_trial.json")
+    # Counted by hand in the file: five answers stand one character before
+    # their answer_start, two questions are empty.
+    assert rows["notes"][0].startswith("2 with an empty question")
+    assert rows["notes"][1].startswith("5 answers started one character off")
+
+
+@pytest.mark.parametrize(
+    ("qas", "message"),
+    [
+        ([_qa(), _qa()], "`file`.*once.*q"),
+        ([], "`file`.*at least one question"),
+        ([{"id": "q"}], "`file`.*`question` in question q"),
+        ([{"question": "?"}], "`file`.*`id` in paragraph 0 of article 0"),
+        ([_qa(answers=(("", 0),))], "`file`.*text and an `answer_start`"),
+        ([_qa(answers=(("10", -1),))], "`file`.*text and an `answer_start`"),
+    ],
+)
+def test_bad_files_are_named(write, qas, message):
+    with pytest.raises(ValueError, match=message):
+        squad.read(write(*qas))
+
+
+def test_broken_and_missing_files_are_named(tmp_path):
+    (tmp_path / "x.json").write_text("{")
+    with pytest.raises(ValueError, match="`file`.*JSON.*x.json"):
+        squad.read(tmp_path / "x.json")
+    with pytest.raises(ValueError, match="`file`.*existing"):
+        squad.read(tmp_path / "y.json")
+
+
+def test_an_empty_question_or_context_is_noted(write):
+    rows = squad.read(write(_qa(question=" "), _qa("b")))
+    assert rows["notes"] == ["1 with an empty question: q"]
+    rows = squad.read(write(_qa(answers=()), context=""))
+    assert rows["notes"] == ["1 with an empty context: q"]
+
+
+@pytest.mark.parametrize("vocabulary", ["uncased", "cased"])
+def test_users_27_labels_are_exact_on_real_questions(shared, vocabulary):
+    """All but 15 of 8,078 gold answers; these cut a word in two."""
+    tokenizer = keras_bert.BertTokenizer(
+        str(shared / f"vocab/bert-base-{vocabulary}-vocab.txt"),
+        lowercase=vocabulary == "uncased",
+    )
+    rows = squad.read(shared / "squad/train-v2.0-part.json")
+    preprocessor = keras_bert.BertQuestionAnswererPreprocessor(tokenizer)
+    found = labels.inexact(preprocessor, rows)
+    assert {one["reason"] for one in found} == {"part of a word"}
+    contexts = dict(zip(rows["ids"], rows["x"][1], strict=True))
+    answers = dict(zip(rows["ids"], rows["y"], strict=True))
+    # The control, without any tokenizer: the answers that begin or end
+    # between two letters or digits.
+    cut = []
+    for key, golds in answers.items():
+        for gold in golds:
+            around = f" {contexts[key]} "
+            begin = gold["start"] + 1
+            end = begin + len(gold["text"])
+            if around[begin - 1 : begin + 1].isalnum() or (
+                around[end - 1 : end + 1].isalnum()
+            ):
+                cut.append((key, gold["text"]))
+    assert {(one["id"], one["text"]) for one in found} <= set(cut)
+    for one in found:
+        assert one["text"] in one["label"]
+    assert sum(map(len, rows["y"])) == 8078 and len(found) == 15
+
+
+def test_every_reason_for_an_inexact_label(write):
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "a",
+        "b",
+        "cd",
+        "##e",
+    ]
+    tokenizer = keras_bert.BertTokenizer(vocabulary, lowercase=False)
+    preprocessor = keras_bert.BertQuestionAnswererPreprocessor(
+        tokenizer, sequence_length=8, doc_stride=2
+    )
+    context = "a b cde a \x00a b a b"
+    rows = {
+        "ids": list("qrstuv"),
+        "x": (["a"] * 6, [context] * 6),
+        "y": [
+            [{"text": "b", "start": 2}],
+            [{"text": "d", "start": 5}],
+            [{"text": " b ", "start": 1}],
+            [{"text": "\x00", "start": 10}],
+            [{"text": "b cde a \x00a", "start": 2}],
+            [{"text": "x", "start": 0}],
+        ],
+    }
+    found = labels.inexact(preprocessor, rows)
+    assert [(f["id"], f["label"], f["reason"]) for f in found] == [
+        ("r", "cd", "part of a word"),
+        ("s", "b", "white space"),
+        ("t", "", "lost characters"),
+        # Six pieces with room for four.
+        ("u", "", "no window"),
+        ("v", "", "not there"),
+    ]
+    notes = labels.notes(preprocessor, rows)
+    assert len(notes) == 5 and notes[0].startswith("1 of 6 answers begin")
