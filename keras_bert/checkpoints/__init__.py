@@ -13,7 +13,8 @@ The interface for the packages after this one:
         .task_config        the same for the source's own task
         .preprocessor_arguments(T)  the same for T's preprocessor
         .tokenizer_arguments    keyword arguments of BertTokenizer
-                            (vocabulary, lowercase, strip_accents) or None
+                            (vocabulary, lowercase, strip_accents,
+                            special_tokens_in_strings) or None
         .vocabulary, .tokenizer_config
         .names(), .shape(n), .dtype(n), .read(n), .foreign_names(n), .unused
 
@@ -34,9 +35,10 @@ from keras_bert.checkpoints.describe import describe as describe
 from keras_bert.checkpoints.load import load_weights as load_weights
 from keras_bert.checkpoints.report import LoadReport as LoadReport
 from keras_bert.checkpoints.source import open_source as open_source
+from keras_bert.checkpoints.source import tokenizer_arguments
 from keras_bert.checkpoints.write import WriteReport as WriteReport
 from keras_bert.checkpoints.write import write as write
 from keras_bert.tokenizers.bert_tokenizer import set_source_reader
 
-# BertTokenizer.from_preset(SOURCE) for everything that is no plain folder.
-set_source_reader(lambda source: open_source(source).tokenizer_arguments)
+# BertTokenizer.from_preset(SOURCE)
+set_source_reader(tokenizer_arguments)

@@ -1,5 +1,7 @@
 """A checkpoint: a config, and arrays that are read one at a time."""
 
+import numpy as np
+
 from keras_bert.checkpoints import names
 from keras_bert.checkpoints import tensors
 
@@ -71,7 +73,7 @@ class Checkpoint:
         self.task = task
         self.task_is_certain = task_is_certain
         self.preprocessor_config = preprocessor_config
-        self.notes = list(notes)
+        self.notes = [*notes, *(tokenizer.notes if tokenizer else ())]
         self._task_config = dict(task_config or {})
         self._embedder_config = dict(embedder_config or {})
         self._tokenizer = tokenizer
@@ -222,6 +224,13 @@ class Checkpoint:
         shapes = self.foreign_shapes(name)
         if entry.kind == "own":
             return shapes[0]
+        for raw in entry.foreign:
+            # Integers are quantised weights: without their scales, noise.
+            if self._store.dtype(raw).kind not in "fV":
+                raise ValueError(
+                    f"{self.path}: `{raw}` has type "
+                    f"{self._store.dtype(raw)}, expected floating point"
+                )
         try:
             return tensors.joined_shape(
                 entry.kind,
@@ -229,14 +238,18 @@ class Checkpoint:
                 shapes,
                 self.backbone_config["num_heads"],
             )
-        except ValueError as error:
+        except (ValueError, IndexError) as error:
             raise ValueError(
                 f"{self.path}: cannot read `{name}` from "
                 f"{_listed(entry.foreign)} of shape {shapes[0]}: {error}"
             ) from error
 
     def dtype(self, name):
-        return self._store.dtype(self._entries[name].foreign[0])
+        """The type of the file; of three that differ, one that holds all."""
+        found = {self._store.dtype(raw) for raw in self.foreign_names(name)}
+        if len(found) == 1:
+            return found.pop()
+        return np.promote_types("float32", np.result_type(*found))
 
     def read(self, name):
         """The variable's array, in the type of the file."""
@@ -247,7 +260,10 @@ class Checkpoint:
         return tensors.join(
             entry.kind,
             self.format,
-            [self._store.read(raw) for raw in entry.foreign],
+            [
+                self._store.read(raw).astype(self.dtype(name), copy=False)
+                for raw in entry.foreign
+            ],
             self.backbone_config["num_heads"],
         )
 

@@ -65,7 +65,7 @@ def from_huggingface(config, path):
             f'"{model_type}", expected "bert"'
         )
     for name in architectures:
-        if model_type is None and not name.startswith("Bert"):
+        if model_type is None and not str(name).startswith("Bert"):
             raise ValueError(
                 f"{path} describes another architecture: {name}, expected a "
                 "Bert class"
@@ -145,6 +145,20 @@ def _refuse(config, path):
         )
 
 
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def checked_rate(value, name, path):
+    """A dropout rate, or an error that names the file and the key."""
+    if not _is_number(value) or not 0 <= value < 1:
+        raise ValueError(
+            f"{path} gives {name} as {value!r}, expected a number from 0 to "
+            "below 1"
+        )
+    return value
+
+
 def _convert(config, path, default):
     found = {}
     for row in _KEYS:
@@ -153,7 +167,8 @@ def _convert(config, path, default):
         if value is None and ours != "activation":
             raise ValueError(f"{path} lacks the key `{key}`")
         found[ours] = value
-    if found["activation"] not in _ACTIVATIONS:
+    name = found["activation"]
+    if not isinstance(name, (str, type(None))) or name not in _ACTIVATIONS:
         raise ValueError(
             f"{path} has hidden_act={found['activation']!r}, expected one of "
             f"{[name for name in _ACTIVATIONS if name]}"
@@ -169,11 +184,24 @@ def _convert(config, path, default):
         "num_segments",
     ):
         value = found[name]
-        if not isinstance(value, int) or value < 1:
+        if type(value) is not int or value < 1:
             raise ValueError(
                 f"{path} gives {name} as {value!r}, expected an int of at "
                 "least 1"
             )
+    for name in ("dropout", "attention_dropout"):
+        found[name] = checked_rate(found[name], name, path)
+    epsilon = found["layer_norm_epsilon"]
+    if not _is_number(epsilon) or epsilon <= 0:
+        raise ValueError(
+            f"{path} gives layer_norm_eps as {epsilon!r}, expected a number "
+            "above 0"
+        )
+    if not _is_number(found["initializer_range"]):
+        raise ValueError(
+            f"{path} gives initializer_range as "
+            f"{found['initializer_range']!r}, expected a number"
+        )
     if found["hidden_dim"] % found["num_heads"]:
         raise ValueError(
             f"{path}: the hidden size {found['hidden_dim']} is not a "

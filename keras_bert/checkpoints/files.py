@@ -22,6 +22,22 @@ def read_json(path):
     return value
 
 
+def first_line(error):
+    """An error's first line; its class where it says nothing."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def refuse_pointer(path):
+    """What `git clone` leaves in place of weights without Git LFS."""
+    with Path(path).open("rb") as file:
+        if file.read(24) == b"version https://git-lfs.":
+            raise ValueError(
+                f"{path} is a Git LFS pointer, not the weights: fetch them "
+                "with `git lfs pull`"
+            )
+
+
 def write_json(path, value):
     text = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
     Path(path).write_text(text + "\n", "utf-8")

@@ -20,8 +20,12 @@ def write_google(folder, parts):
     """
     tf = tensorflow()
     names, arrays = [], []
+    dropped = without_place(parts)
     with tf.device("CPU:0"):
         for entry, _, _, read in parts.foreign("google"):
+            # `output_weights` would be taken for a text classifier's head.
+            if entry.name in dropped:
+                continue
             names.extend(entry.foreign)
             arrays.extend(
                 tf.constant(np.ascontiguousarray(array)) for array in read()

@@ -93,20 +93,34 @@ def open_store(folder, weights=None):
             "weights (tf_model.h5, flax_model.msgpack) are not read: save "
             "them as safetensors"
         )
-    files = [folder / found]
+    files, indexed = [folder / found], ()
     if found.endswith(".index.json"):
-        files = _shards(folder, found)
+        files, indexed = _shards(folder, found)
     if found.removesuffix(".index.json").endswith(".bin"):
         from keras_bert.checkpoints.torch_file import TorchStore
 
-        return TorchStore(files)
-    return SafetensorsStore(files)
+        store = TorchStore(files)
+    else:
+        store = SafetensorsStore(files)
+    absent = sorted(set(indexed).difference(store.names()))
+    if absent:
+        raise ValueError(
+            f"{folder / found} names {len(absent)} tensors that its shards "
+            f"do not hold: {', '.join(absent[:3])}"
+        )
+    return store
 
 
 def _shards(folder, index):
     weight_map = read_json(folder / index).get("weight_map")
     if not isinstance(weight_map, dict) or not weight_map:
         raise ValueError(f"{folder / index} has no `weight_map`")
+    for name in weight_map.values():
+        if not isinstance(name, str):
+            raise ValueError(
+                f"{folder / index}: `weight_map` should map tensors to file "
+                f"names, found {name!r}"
+            )
     names = sorted(set(weight_map.values()))
     for name in names:
         if Path(name).name != name:
@@ -119,7 +133,7 @@ def _shards(folder, index):
             f"{folder / index} names shards that are missing: "
             f"{', '.join(missing)}"
         )
-    return [folder / name for name in names]
+    return [folder / name for name in names], weight_map
 
 
 def _aliases(store):
@@ -188,7 +202,7 @@ def _task_config(config, path, store, aliases):
     dropout = config.get("classifier_dropout")
     if dropout is None:
         dropout = config.get("hidden_dropout_prob", 0.1)
-    found["dropout"] = dropout
+    found["dropout"] = configs.checked_rate(dropout, "classifier_dropout", path)
     labels = _labels(config, path)
     if labels and "classifier.weight" in aliases:
         classes = store.shape(aliases["classifier.weight"])[0]
@@ -205,14 +219,15 @@ def _task_config(config, path, store, aliases):
 
 def _labels(config, path):
     names = config.get("id2label")
-    if not names and config.get("label2id"):
-        names = {number: label for label, number in config["label2id"].items()}
-    if not names:
-        return None
     try:
+        if not names and config.get("label2id"):
+            numbers = config["label2id"]
+            names = {number: label for label, number in numbers.items()}
+        if not names:
+            return None
         names = {int(number): label for number, label in names.items()}
         return [names[i] for i in range(len(names))]
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path}: id2label should number the labels from 0, found "
             f"{config.get('id2label')}"

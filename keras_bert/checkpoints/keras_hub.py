@@ -93,7 +93,7 @@ def open_keras_hub(folder, source):
     return Checkpoint(
         "keras_hub",
         source,
-        KerasHubStore(_load(folder, task)),
+        KerasHubStore(_load(folder, task, _dtype(config))),
         backbone,
         task=task,
         task_config=task_config,
@@ -104,19 +104,31 @@ def open_keras_hub(folder, source):
     )
 
 
-def _load(folder, task):
+def _dtype(config):
+    """The type that the preset was saved in, in which its bits stay.
+
+    Without being told, keras_nlp loads in the type of the running session.
+    """
+    policy = config["config"].get("dtype")
+    if isinstance(policy, dict):
+        policy = (policy.get("config") or {}).get("name")
+    return policy if isinstance(policy, str) else "float32"
+
+
+def _load(folder, task, dtype):
     import keras_nlp
 
+    models = keras_nlp.models
     try:
         if task == "BertMaskedLM":
-            return keras_nlp.models.BertMaskedLM.from_preset(
-                str(folder), preprocessor=None
+            return models.BertMaskedLM.from_preset(
+                str(folder), preprocessor=None, dtype=dtype
             )
         if task == "BertTextClassifier":
-            return keras_nlp.models.BertTextClassifier.from_preset(
-                str(folder), preprocessor=None
+            return models.BertTextClassifier.from_preset(
+                str(folder), preprocessor=None, dtype=dtype
             )
-        return keras_nlp.models.BertBackbone.from_preset(str(folder))
+        return models.BertBackbone.from_preset(str(folder), dtype=dtype)
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(
             f"{folder}: keras_nlp cannot load this preset, a file is missing, "
@@ -136,6 +148,9 @@ def _read_tokenizer(folder):
             "do_lower_case": bool(settings.get("lowercase", False)),
             # KerasHub keeps accents unless it is told otherwise.
             "strip_accents": bool(settings.get("strip_accents", False)),
+            "special_tokens_in_strings": bool(
+                settings.get("special_tokens_in_strings", False)
+            ),
         },
     )
 
@@ -194,6 +209,9 @@ def _hub_tokenizer(models, tokenizer):
         vocabulary=tokenizer.vocabulary,
         lowercase=lowercase,
         strip_accents=lowercase if strip_accents is None else strip_accents,
+        special_tokens_in_strings=tokenizer.arguments[
+            "special_tokens_in_strings"
+        ],
     )
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
+from keras_bert.checkpoints.files import refuse_pointer
+
 _DTYPES = {
     "F64": np.dtype("float64"),
     "F32": np.dtype("float32"),
@@ -31,6 +33,7 @@ class SafetensorsStore:
     def __init__(self, files):
         self._where = {}
         for path in files:
+            refuse_pointer(path)
             with _open(path) as file:
                 for name in list(file.keys()):  # noqa: SIM118
                     part = file.get_slice(name)

@@ -69,11 +69,23 @@ def count(shapes):
 
 
 def problems(checkpoint):
-    """Sentences on backbone variables that are missing or misshapen."""
+    """Sentences on variables that are missing or misshapen.
+
+    The whole backbone has to be there, and of each head all or nothing.
+    """
     missing, wrong = [], []
-    for name, shape in expected_shapes(checkpoint.backbone_config).items():
+    heads = checkpoint.heads()
+    expected = expected_shapes(
+        checkpoint.backbone_config,
+        (*names.BACKBONE_PARTS, *heads),
+        _classes(checkpoint),
+    )
+    for name, shape in expected.items():
         if name not in checkpoint:
-            missing.append(name)
+            if names.part_of(name) in names.BACKBONE_PARTS:
+                missing.append(name)
+            else:
+                wrong.append(f"a head is incomplete: `{name}` is missing")
             continue
         try:
             found = checkpoint.shape(name)
@@ -93,3 +105,11 @@ def problems(checkpoint):
         if checkpoint.unused:
             wrong.append(f"names not understood: {checkpoint.unused[:3]}")
     return wrong
+
+
+def _classes(checkpoint):
+    """How many outputs the classifier has, by its kernel."""
+    try:
+        return checkpoint.shape("logits/kernel")[-1]
+    except (KeyError, ValueError):
+        return None

@@ -8,8 +8,10 @@ from keras_bert._errors import invalid
 from keras_bert.checkpoints import google
 from keras_bert.checkpoints import huggingface
 from keras_bert.checkpoints import preset
+from keras_bert.checkpoints import tokenizer_files
 from keras_bert.checkpoints.hubs import download_huggingface
 from keras_bert.checkpoints.hubs import download_keras_hub
+from keras_bert.tokenizers._vocabulary_file import check_vocabulary
 
 WORDS = "embeddings/token_embedding/embeddings"
 LOOKED_FOR = (
@@ -47,6 +49,29 @@ def open_source(source, strict=True):
     return checkpoint
 
 
+def tokenizer_arguments(source):
+    """What SOURCE says of its tokenizer: arguments of `BertTokenizer`.
+
+    A folder with the tokenizer's own files needs no weights. None for a lone
+    vocab.txt: nothing there says whether it is lower case.
+    """
+    folder = Path(source).expanduser()
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else ()
+    # KerasHub's file of that name is another; its vocabulary is in assets/.
+    own = (
+        {"vocab.txt"} if "assets" in names else {"vocab.txt", "tokenizer.json"}
+    )
+    if own.isdisjoint(names):
+        return open_source(source).tokenizer_arguments
+    if "bert_config.json" in names or any(folder.glob("*.index")):
+        return tokenizer_files.read_google(folder).arguments
+    if names.isdisjoint(
+        ("tokenizer_config.json", "tokenizer.json", "config.json")
+    ):
+        return None
+    return tokenizer_files.read_huggingface(folder).arguments
+
+
 def _open(source):
     if source.startswith("hf://"):
         return _open_folder(download_huggingface(source), source)
@@ -77,6 +102,10 @@ def _open_folder(folder, source):
         for name in ("model", "preset"):
             if preset.is_preset(folder / name):
                 return preset.open_preset(folder / name, source)
+        # One that has not ended has checkpoints; the newest counts.
+        steps = folder.glob("checkpoints/step-*/preset")
+        for path in sorted(filter(preset.is_preset, steps), reverse=True):
+            return preset.open_preset(path, source)
         names = sorted(path.name for path in folder.iterdir())
         raise invalid(
             "source",
@@ -160,12 +189,24 @@ def _open_name(path, source):
     )
 
 
+def _check_tokens(tokenizer, checkpoint):
+    """A vocabulary that no tokenizer can be built from is none."""
+    try:
+        check_vocabulary(tokenizer.vocabulary)
+    except ValueError as error:
+        tokenizer.problem = (
+            f"{checkpoint.path}: {error}. Load with preprocessor=None and "
+            "tokenize outside"
+        )
+
+
 def _check_vocabulary(checkpoint, strict):
     tokenizer = checkpoint.tokenizer_files
     if tokenizer is None or WORDS not in checkpoint:
         return
     rows = checkpoint.shape(WORDS)[0]
     if len(tokenizer) == rows:
+        _check_tokens(tokenizer, checkpoint)
         return
     if checkpoint.format == "keras_bert" and len(tokenizer) < rows:
         # Our own models may have spare rows (a table padded to a multiple of

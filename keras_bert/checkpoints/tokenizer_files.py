@@ -38,18 +38,23 @@ class TokenizerFiles:
         problem: a sentence when the files describe a tokenizer that is not
             BERT's: raised when the vocabulary is asked for, since the
             backbone alone can still be loaded.
+        notes: sentences on what is read, but not computed alike here.
     """
 
-    def __init__(self, vocabulary, config, problem=None):
+    def __init__(self, vocabulary, config, problem=None, notes=()):
         self._vocabulary = list(vocabulary)
         self.config = dict(config)
         self.problem = problem
+        self.notes = list(notes)
 
     @property
     def vocabulary(self):
         if self.problem:
             raise ValueError(self.problem)
         return self._vocabulary
+
+    def __bool__(self):
+        return True
 
     def __len__(self):
         return len(self._vocabulary)
@@ -61,6 +66,9 @@ class TokenizerFiles:
             "vocabulary": self.vocabulary,
             "lowercase": bool(self.config.get("do_lower_case", True)),
             "strip_accents": self.config.get("strip_accents"),
+            "special_tokens_in_strings": bool(
+                self.config.get("special_tokens_in_strings", False)
+            ),
         }
 
 
@@ -94,6 +102,7 @@ def read_google(folder):
     config = read_json(settings) if settings.is_file() else {}
     if "do_lower_case" not in config:
         config["do_lower_case"] = _guess_lowercase(folder, vocabulary)
+    _check_settings(config, settings)
     return TokenizerFiles(vocabulary, config)
 
 
@@ -120,7 +129,8 @@ def read_huggingface(folder):
     if (folder / "vocab.txt").is_file():
         vocabulary = read_vocabulary(folder / "vocab.txt")
     elif fast is not None:
-        model = fast.get("model") or {}
+        model = fast.get("model")
+        model = model if isinstance(model, dict) else {}
         if model.get("type") != "WordPiece":
             return TokenizerFiles(
                 [],
@@ -128,20 +138,37 @@ def read_huggingface(folder):
                 f"{folder / 'tokenizer.json'} holds a tokenizer of type "
                 f"{model.get('type')!r}, expected 'WordPiece'",
             )
-        pairs = sorted(model["vocab"].items(), key=lambda pair: pair[1])
-        vocabulary = [token for token, _ in pairs]
+        vocabulary = _numbered(model.get("vocab"), folder / "tokenizer.json")
     else:
         return None
     _take_normalizer(config, fast)
+    _check_settings(config, settings)
     problem = _problem(config, folder)
+    trained = len(vocabulary)
     vocabulary, added_problem = _with_added_tokens(
         vocabulary, config, fast, folder
     )
-    return TokenizerFiles(vocabulary, config, problem or added_problem)
+    return TokenizerFiles(
+        vocabulary,
+        config,
+        problem or added_problem,
+        _split_tokens(vocabulary[trained:], config),
+    )
+
+
+def _numbered(ids, path):
+    """{token: id} as a list."""
+    try:
+        tokens = {number: token for token, number in ids.items()}
+        return [tokens[number] for number in range(len(ids))]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path}: `vocab` should number its tokens from 0 without holes"
+        ) from error
 
 
 def _take_normalizer(config, fast):
-    """Settings that only tokenizer.json states."""
+    """Settings that only tokenizer.json states; all are checked."""
     normalizer = (fast or {}).get("normalizer") or {}
     if normalizer.get("type") == "BertNormalizer":
         for ours, theirs in (
@@ -153,6 +180,19 @@ def _take_normalizer(config, fast):
                 config.setdefault(ours, normalizer[theirs])
     # Hugging Face's BertTokenizer lower-cases when nothing is said.
     config.setdefault("do_lower_case", True)
+
+
+def _check_settings(config, path):
+    for key, allowed in (
+        ("do_lower_case", (True, False)),
+        ("strip_accents", (True, False, None)),
+        ("tokenize_chinese_chars", (True, False)),
+    ):
+        value = config.get(key, allowed[0])
+        if not any(value is one for one in allowed):
+            raise ValueError(
+                f"{path} gives {key} as {value!r}, expected one of {allowed}"
+            )
 
 
 def _problem(config, folder):
@@ -187,11 +227,19 @@ def _with_added_tokens(vocabulary, config, fast, folder):
     path = Path(folder) / "added_tokens.json"
     if path.is_file():
         added.update(read_json(path))
-    for token in (fast or {}).get("added_tokens") or []:
-        added[token["content"]] = token["id"]
-    for number, token in (config.get("added_tokens_decoder") or {}).items():
-        added[token["content"]] = int(number)
-    for token, number in sorted(added.items(), key=lambda pair: pair[1]):
+    try:
+        for token in (fast or {}).get("added_tokens") or []:
+            added[token["content"]] = token["id"]
+        decoder = config.get("added_tokens_decoder") or {}
+        for number, token in decoder.items():
+            added[token["content"]] = int(number)
+        added = sorted(added.items(), key=lambda pair: pair[1])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{folder}: the added tokens in its tokenizer files are not a "
+            "list of token and id"
+        ) from error
+    for token, number in added:
         if number < len(vocabulary):
             if vocabulary[number] != token:
                 return vocabulary, (
@@ -206,6 +254,28 @@ def _with_added_tokens(vocabulary, config, fast, folder):
                 f"no token has id {len(vocabulary)}"
             )
     return vocabulary, None
+
+
+def _split_tokens(added, config):
+    """A note on added tokens that no text can yield here.
+
+    transformers looks for them before it splits a text; here, as in the
+    original, they are pieces of the vocabulary like any other.
+    """
+    lowercase = config.get("do_lower_case", True)
+    split = [
+        token
+        for token in added
+        if not re.fullmatch(r"[^\W_]+", token)
+        or (lowercase and token != token.lower())
+    ]
+    if not split:
+        return []
+    return [
+        f"the added tokens {', '.join(split[:5])} keep their ids, but a text "
+        "that holds them is split into pieces as any text is; transformers "
+        "looks for them first"
+    ]
 
 
 def write_tokenizer(folder, tokenizer, max_length):
@@ -244,4 +314,6 @@ def of_tokenizer(tokenizer):
         "do_lower_case": bool(tokenizer.lowercase),
         "strip_accents": tokenizer.strip_accents,
     }
+    if tokenizer.special_tokens_in_strings:
+        config["special_tokens_in_strings"] = True
     return TokenizerFiles(tokenizer.vocabulary, config)

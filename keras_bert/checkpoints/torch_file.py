@@ -3,6 +3,9 @@
 import ml_dtypes
 import numpy as np
 
+from keras_bert.checkpoints.files import first_line
+from keras_bert.checkpoints.files import refuse_pointer
+
 
 class TorchStore:
     """Several .bin files read as one, through `torch.load(weights_only=True)`.
@@ -40,6 +43,7 @@ def _load(path):
         ) from error
     import pickle
 
+    refuse_pointer(path)
     options = {"map_location": "cpu", "weights_only": True}
     try:
         try:
@@ -51,22 +55,46 @@ def _load(path):
         raise ValueError(
             f"{path} is refused: reading it needs arbitrary unpickling, which "
             f"can execute code, or the file is damaged "
-            f"({str(error).splitlines()[0]})"
+            f"({first_line(error)})"
         ) from error
     except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
         raise ValueError(
-            f"{path} is truncated or corrupt: {str(error).splitlines()[0]}"
+            f"{path} is truncated or corrupt: {type(error).__name__} "
+            f"{first_line(error)}"
         ) from error
     if not isinstance(found, dict):
         raise ValueError(f"{path} holds no dict of tensors")
+    dtypes = _dtypes()
     wrong = [
-        name for name, value in found.items() if not torch.is_tensor(value)
+        name
+        for name, value in found.items()
+        if not isinstance(name, str)
+        or not torch.is_tensor(value)
+        or value.layout != torch.strided
+        or value.dtype not in dtypes
     ]
     if wrong:
         raise ValueError(
-            f"{path} holds something besides tensors under {wrong[:3]}"
+            f"{path} holds something besides plain tensors under {wrong[:3]}"
         )
     return found
+
+
+def _dtypes():
+    import torch
+
+    return (
+        torch.float64,
+        torch.float32,
+        torch.float16,
+        torch.bfloat16,
+        torch.int64,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+        torch.uint8,
+        torch.bool,
+    )
 
 
 def _numpy(tensor):

@@ -316,35 +316,21 @@ class BertTokenizer:
         zip, a hub name) is read by the checkpoints package.
         """
         preset = os.fspath(preset)
-        if not os.path.isfile(os.path.join(preset, "vocab.txt")):
-            arguments = _source_reader and _source_reader(preset)
-            if arguments:
-                return cls(**{**arguments, **kwargs})
-        config = {}
-        path = os.path.join(preset, "tokenizer_config.json")
-        if os.path.isfile(path):
-            with open(path, encoding="utf-8") as file:
-                config = json.load(file)
-        settings = {
-            "lowercase": config.get("do_lower_case"),
-            "strip_accents": config.get("strip_accents"),
-            "special_tokens_in_strings": config.get(
-                "special_tokens_in_strings", False
-            ),
-        }
-        settings.update(kwargs)
-        if settings["lowercase"] is None:
+        settings = _source_reader(preset) if _source_reader else None
+        if settings is None:
+            path = os.path.join(preset, "vocab.txt")
+            if not os.path.isfile(path):
+                raise invalid("preset", "a folder with vocab.txt", preset)
+            settings = {"vocabulary": path}
+        settings = {**settings, **kwargs}
+        if settings.get("lowercase") is None:
             raise invalid(
                 "lowercase",
                 f"True or False, because {preset} has no "
                 "tokenizer_config.json with do_lower_case",
                 None,
             )
-        for name in ("vocab.txt", "tokenizer.json"):
-            path = os.path.join(preset, name)
-            if os.path.isfile(path):
-                return cls(path, **settings)
-        raise invalid("preset", "a folder with vocab.txt", preset)
+        return cls(**settings)
 
     def save_to_preset(self, preset, vocabulary_file="vocab.txt"):
         """Writes the vocabulary and tokenizer_config.json into a folder."""

@@ -213,3 +213,15 @@ def test_a_bert_config_without_type_vocab_size_means_16(tmp_path):
     assert from_google({"vocab_size": 9}, "x")["num_segments"] == 16
     with pytest.raises(ValueError, match="vocab_size"):
         from_google({}, "x")
+
+
+@pytest.mark.parametrize(
+    "name", ["BertForTokenClassification", "BertForMultipleChoice"]
+)
+def test_a_head_without_a_place_does_not_pass_for_a_text_classifier(
+    name, write_hf, tmp_path
+):
+    report = convert(write_hf(name), tmp_path / "out", "google")
+    assert report.dropped == ["logits/kernel", "logits/bias"]
+    assert "output_weights" not in arrays(tmp_path / "out" / "bert_model.ckpt")
+    assert open_source(tmp_path / "out").task is None

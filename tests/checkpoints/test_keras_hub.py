@@ -101,6 +101,7 @@ def test_classifier_head_vocabulary_and_settings_are_read(
         "vocabulary": vocabulary,
         "lowercase": True,
         "strip_accents": False,
+        "special_tokens_in_strings": False,
     }
     assert checkpoint.preprocessor_arguments("BertTextClassifier") == {
         "sequence_length": 12
@@ -148,3 +149,16 @@ def test_damaged_weights_are_refused(preset):
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(ValueError, match="truncated or corrupt"):
         open_source(folder)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_types_stay_bit_for_bit(
+    dtype, write_hf, tmp_path, store, assert_same_bytes
+):
+    folder = write_hf("BertModel", getattr(__import__("torch"), dtype))
+    convert(folder, tmp_path / "hub", "keras_hub")
+    convert(tmp_path / "hub", tmp_path / "back", "huggingface")
+    assert_same_bytes(
+        store(folder / "model.safetensors"),
+        store(tmp_path / "back" / "model.safetensors"),
+    )

@@ -100,6 +100,7 @@ def test_the_preset_holds_vocabulary_settings_labels_task_and_version(
         "vocabulary": vocabulary,
         "lowercase": True,
         "strip_accents": False,
+        "special_tokens_in_strings": False,
     }
     arguments = checkpoint.preprocessor_arguments("BertTextClassifier")
     assert arguments["sequence_length"] == 16

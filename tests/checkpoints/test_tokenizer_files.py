@@ -80,6 +80,7 @@ def test_tokenizer_json_alone_gives_vocabulary_and_case(tmp_path, vocabulary):
         "vocabulary": vocabulary,
         "lowercase": False,
         "strip_accents": None,
+        "special_tokens_in_strings": False,
     }
 
 
@@ -113,3 +114,54 @@ def test_a_folder_without_a_vocabulary_has_none(write_hf, tmp_path, store):
     checkpoint = open_source(folder)
     assert checkpoint.vocabulary is None
     assert checkpoint.tokenizer_arguments is None
+
+
+def test_added_tokens_that_a_text_cannot_yield_here_are_noted(tmp_path):
+    # transformers looks for added tokens before it splits a text.
+    (tmp_path / "vocab.txt").write_text("[PAD]\na\n")
+    path = tmp_path / "added_tokens.json"
+    path.write_text(json.dumps({"covid": 2}))
+    assert read_huggingface(tmp_path).notes == []
+    path.write_text(json.dumps({"covid": 2, "[E1]": 3, "Upper": 4}))
+    (note,) = read_huggingface(tmp_path).notes
+    assert "[E1], Upper keep their ids" in note
+
+
+def test_the_tokenizer_follows_the_rules_of_the_whole_checkpoint(
+    write_hf, vocabulary, tmp_path
+):
+    from keras_bert.tokenizers import BertTokenizer
+
+    write_vocabulary(tmp_path / "vocab.txt", vocabulary)
+    with pytest.raises(ValueError, match="`lowercase`"):
+        BertTokenizer.from_preset(tmp_path)
+    config = (write_hf("BertModel") / "config.json").read_text()
+    (tmp_path / "config.json").write_text(config)
+    # Hugging Face's BertTokenizer lower-cases when nothing is said.
+    assert BertTokenizer.from_preset(tmp_path).lowercase is True
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text(json.dumps({"tokenize_chinese_chars": False}))
+    with pytest.raises(ValueError, match="tokenize_chinese_chars=false"):
+        BertTokenizer.from_preset(tmp_path)
+
+
+@pytest.mark.parametrize("format", ["keras_bert", "keras_hub", "huggingface"])
+def test_special_tokens_in_strings_survive(format, vocabulary, tmp_path):
+    import keras_bert.models as models
+    from keras_bert.checkpoints import write
+    from keras_bert.tokenizers import BertTokenizer
+
+    backbone = models.BertBackbone(
+        vocabulary_size=len(vocabulary),
+        num_layers=1,
+        num_heads=2,
+        hidden_dim=8,
+        intermediate_dim=8,
+        max_sequence_length=16,
+    )
+    for wanted in (True, False):
+        tokenizer = BertTokenizer(vocabulary, special_tokens_in_strings=wanted)
+        folder = tmp_path / str(wanted)
+        write(backbone, folder, format, tokenizer=tokenizer)
+        loaded = BertTokenizer.from_preset(folder)
+        assert loaded.special_tokens_in_strings is wanted
