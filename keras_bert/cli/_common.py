@@ -98,6 +98,11 @@ def positive_int(text):
 positive_int.__name__ = "positive integer"
 
 
+def counted(number, noun):
+    """ "1 document", "2,000 documents"."""
+    return f"{number:,} {noun}" + "s" * (number != 1)
+
+
 def print_table(rows, title=None):
     """Rows of cells, columns aligned; the first row is the header."""
     rows = [[_shown(cell) for cell in row] for row in rows]

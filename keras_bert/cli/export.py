@@ -2,17 +2,26 @@
 
 from keras_bert.cli import _common
 
-HELP = "export a model for serving"
+HELP = "Export a model, tokenizer included, for servers to load."
 EXAMPLE = "keras-bert export run saved_model --format tf_saved_model"
 
 
 def add_arguments(parser):
-    parser.add_argument("source", help="run, preset or checkpoint")
-    parser.add_argument("path", help="folder or file to write")
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="run, folder, checkpoint prefix, preset name or hf://owner/name",
+    )
+    parser.add_argument(
+        "path",
+        metavar="PATH",
+        help="new folder (tf_saved_model) or file (other formats) to write",
+    )
     parser.add_argument(
         "--format",
         default="tf_saved_model",
         choices=("tf_saved_model", "saved_model", "onnx", "litert"),
+        help="format to write (default: tf_saved_model)",
     )
 
 

@@ -18,7 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from keras_bert._errors import invalid
+from keras_bert.cli._common import counted
 from keras_bert.cli._common import new_file
+from keras_bert.cli._common import positive_int
 
 NAME = "features"
 HELP = "Write the hidden states of each token of a text file as JSON lines."
@@ -29,11 +31,21 @@ _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")
 
 
 def add_arguments(parser):
-    parser.add_argument("source", metavar="SOURCE", help="the model")
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="run, folder, checkpoint prefix, preset name or hf://owner/name",
+    )
     parser.add_argument(
         "file", metavar="FILE", help="a text a line; `a ||| b` is a pair"
     )
-    parser.add_argument("-o", "--output", required=True, metavar="OUT")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="new file of JSON lines to write",
+    )
     parser.add_argument(
         "--layers",
         default="-1,-2,-3,-4",
@@ -41,8 +53,20 @@ def add_arguments(parser):
         metavar="LIST",
         help="layers to write, counted from the end (default: -1,-2,-3,-4)",
     )
-    parser.add_argument("--sequence-length", type=int, default=128)
-    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument(
+        "--sequence-length",
+        type=positive_int,
+        default=128,
+        metavar="N",
+        help="the most tokens of a line; the rest is cut off (default: 128)",
+    )
+    parser.add_argument(
+        "--batch-size",
+        type=positive_int,
+        default=32,
+        metavar="N",
+        help="lines computed at once (default: 32)",
+    )
     _accept_negative_list(parser)
 
 
@@ -118,7 +142,8 @@ def run(args):
             ):
                 line = {"linex_index": start + offset, "features": features}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            print(f"{start + len(batch)} of {len(lines)} lines")
+            done = start + len(batch)
+            print(f"{done:,} of {counted(len(lines), 'line')}")
     return {"output": str(args.output), "lines": len(lines)}
 
 

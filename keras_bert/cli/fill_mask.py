@@ -3,14 +3,27 @@
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
 
-HELP = "fill the masks of a text"
+HELP = "Show the likeliest words for each mask of a text."
 EXAMPLE = 'keras-bert fill-mask run "Paris is the [MASK] of France."'
 
 
 def add_arguments(parser):
-    parser.add_argument("source", help="run or checkpoint")
-    parser.add_argument("text", help="a text with [MASK]")
-    parser.add_argument("--top-k", type=_common.positive_int, default=5)
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="run, folder, checkpoint prefix, preset name or hf://owner/name, "
+        "with a masked-language-model head",
+    )
+    parser.add_argument(
+        "text", metavar="TEXT", help="a text with one [MASK] or more"
+    )
+    parser.add_argument(
+        "--top-k",
+        type=_common.positive_int,
+        default=5,
+        metavar="N",
+        help="words to show for each mask (default: 5)",
+    )
 
 
 def run(args):

@@ -180,15 +180,17 @@ def run(args):
     if google:
         result["records"] = index["records"]
     print(
-        f"{args.output}: {len(index['shards'])} shards, "
-        f"{index['documents']:,} documents, {index['tokens']:,} tokens"
+        f"{args.output}: {_common.counted(len(index['shards']), 'shard')}, "
+        f"{_common.counted(index['documents'], 'document')}, "
+        f"{index['tokens']:,} tokens"
         + (f", {index['records']:,} records" if google else "")
         + f" in {seconds:.1f} s."
     )
     for group in index.get("groups", ()):
         if len(index["groups"]) > 1:
             print(
-                f"  {group['name']}: {group['documents']:,} documents, "
+                f"  {group['name']}: "
+                f"{_common.counted(group['documents'], 'document')}, "
                 f"{group['tokens']:,} tokens, each seen "
                 f"{group['factor']:.3f} times an epoch"
             )

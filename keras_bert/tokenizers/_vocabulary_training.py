@@ -9,6 +9,7 @@ trainer sees words that are final: its own normalisation, its limit of the
 alphabet and its order of equal pairs are all switched off.
 """
 
+import numbers
 import os
 import re
 import unicodedata
@@ -61,6 +62,12 @@ def train_vocabulary(
     progress=None,
 ):
     """The tokens of a vocabulary, reserved ones first."""
+    for name, value in (
+        ("vocabulary_size", vocabulary_size),
+        ("minimum_frequency", minimum_frequency),
+    ):
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise invalid(name, "an int", value)
     if isinstance(files, (str, os.PathLike)):
         files = [files]
     files = [os.fspath(file) for file in files]

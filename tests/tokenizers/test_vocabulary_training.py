@@ -126,3 +126,13 @@ def test_bad_files_are_refused_by_name(corpus, tmp_path):
             BertTokenizer.train(files, 100)
     with pytest.raises(ValueError, match="at least one word"):
         BertTokenizer.train(corpus(" \n\u200b\n"), 100)
+
+
+@pytest.mark.parametrize("wrong", [100.5, [None], "100", True, None])
+@pytest.mark.parametrize("name", ["vocabulary_size", "minimum_frequency"])
+def test_sizes_that_are_no_int_are_refused_by_name(name, wrong, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("a b\n")
+    arguments = {"vocabulary_size": 100, name: wrong}
+    with pytest.raises(ValueError, match=f"argument `{name}`"):
+        BertTokenizer.train([file], **arguments)
