@@ -106,6 +106,7 @@ def splits_of(task, data, kind, options):
     A file is one split; in a folder there may be several.
     """
     names = getattr(task, kind)
-    if Path(data).is_file():
-        names = names[:1]
+    if not Path(data).is_dir():
+        named = [name for name in names if Path(data).stem == name]
+        names = named or names[:1]
     return {name: task.read(data, name, **options) for name in names}

@@ -11,7 +11,10 @@ HELP = "repeat an ablation of the paper"
 EXAMPLE = (
     "keras-bert ablate feature-based --data conll --model bert_base -o table"
 )
-NAMES = ("feature-based",)
+NAMES = (
+    "feature-based",
+    "stability",
+)
 
 
 def module_of(name):

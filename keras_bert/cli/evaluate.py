@@ -3,6 +3,7 @@
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
 from keras_bert.cli import _evaluate_pretraining
+from keras_bert.cli import _glue
 from keras_bert.cli import _report
 from keras_bert.cli import _tasks
 from keras_bert.tasks.table import TASKS
@@ -12,9 +13,12 @@ EXAMPLE = "keras-bert evaluate pretraining --data held_out.txt --model run"
 
 
 def add_arguments(parser):
-    _tasks.add_task_arguments(parser, also=("pretraining",))
+    _tasks.add_task_arguments(parser, also=("glue", "pretraining"))
     parser.add_argument(
-        "--data", nargs="+", required=True, help="files, or a folder with dev"
+        "--data",
+        nargs="+",
+        help="files, or a folder with dev (not for glue, whose table is made "
+        "of run folders)",
     )
     parser.add_argument(
         "--model",
@@ -31,6 +35,15 @@ def add_arguments(parser):
 
 
 def run(args):
+    with _tasks.named_as_options(args):
+        return _run(args)
+
+
+def _run(args):
+    if args.task == "glue":
+        return _glue.evaluate(args)
+    if not args.data:
+        raise invalid("--data", f"files for the task {args.task}", args.data)
     if args.task == "pretraining":
         return _evaluate_pretraining.run(args)
     task = TASKS[args.task]
@@ -46,6 +59,8 @@ def run(args):
     splits = _tasks.splits_of(task, args.data[0], "dev", options)
     result = {}
     for name, rows in splits.items():
+        if rows["y"] is None:
+            raise invalid("--data", "rows with labels", args.data[0])
         found = [
             task.predict(model, rows, batch_size=args.batch_size, **options)
             for model in models

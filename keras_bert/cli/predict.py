@@ -1,7 +1,10 @@
 """`keras-bert predict`: predictions for a file, in the official form."""
 
+from pathlib import Path
+
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
+from keras_bert.cli import _glue
 from keras_bert.cli import _tasks
 from keras_bert.tasks import text
 from keras_bert.tasks.table import TASKS
@@ -11,32 +14,61 @@ EXAMPLE = "keras-bert predict text --data new.tsv --model run -o labels.tsv"
 
 
 def add_arguments(parser):
-    _tasks.add_task_arguments(parser)
+    _tasks.add_task_arguments(parser, also=("glue",))
     parser.add_argument(
         "--data", required=True, help="a file, or a folder with test"
     )
     parser.add_argument(
-        "--model", nargs="+", required=True,
-        help="run or preset; of several, the ensemble predicts",
-    )  # fmt: skip
-    parser.add_argument("-o", "--output", required=True, help="file to write")
+        "--model",
+        nargs="+",
+        required=True,
+        help="run or preset; of several, the ensemble predicts. For glue: "
+        "one run per data set",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        help="file to write, or folder for files with the official names; "
+        "for glue a .zip",
+    )
     parser.add_argument("--batch-size", type=_common.positive_int, default=32)
 
 
 def run(args):
+    with _tasks.named_as_options(args):
+        return _glue.predict(args) if args.task == "glue" else _run(args)
+
+
+def _run(args):
     path = _common.check_new(args.output)
     task = TASKS[args.task]
     if task is text.TASK and path.suffix not in text.SEPARATORS:
         raise invalid("-o", "a .tsv, .csv or .jsonl file", args.output)
     options = _tasks.options_of(args, task)
     models = [_tasks.model_of(task, source) for source in args.model]
-    rows = task.read(args.data, task.test[0], **options)
-    found = [
-        task.predict(model, rows, batch_size=args.batch_size, **options)
-        for model in models
-    ]
-    predictions = found[0] if len(found) == 1 else task.combine(found)
-    with _common.new_file(path) as staging:
-        task.write(rows, predictions, staging, **options)
-    print(f"written: {path} ({len(rows['ids']):,} rows)")
-    return {"rows": len(rows["ids"]), "output": str(path)}
+    splits = _tasks.splits_of(task, args.data, "test", options)
+    # Official names, where the task has them and the user gave a folder.
+    names = {} if path.suffix else task.files
+    if len(splits) > 1 and not names:
+        raise invalid(
+            "-o", f"a folder, for the {len(splits)} files of {task.name}",
+            args.output,
+        )  # fmt: skip
+    count = 0
+    with (_common.new_folder if names else _common.new_file)(path) as staging:
+        for split, rows in splits.items():
+            found = [
+                task.predict(model, rows, batch_size=args.batch_size, **options)
+                for model in models
+            ]
+            predictions = found[0] if len(found) == 1 else task.combine(found)
+            target = Path(staging)
+            if names:
+                target /= names[split]
+            task.write(rows, predictions, target, **options)
+            count += len(rows["ids"])
+            for note in rows["notes"]:
+                print(f"note: {note}")
+    print(f"written: {path} ({count:,} rows)")
+    return {"rows": count, "output": str(path)}

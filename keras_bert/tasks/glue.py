@@ -344,6 +344,7 @@ def _task(name):
             "ax": ("diagnostic-full",),
         }.get(name, ("dev",)),
         test=tuple(data.submission),
+        files=data.submission,
     )
 
 

@@ -45,6 +45,7 @@ class Task:
         sequence_length, batch_size, learning_rate, epochs: of the recipe.
         dev, test: names of the splits to measure and to predict. The first
             of `dev` decides.
+        files: split -> official name of its file of predictions.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Task:
     epochs: int = 3
     dev: tuple = ("dev",)
     test: tuple = ("test",)
+    files: dict = dataclasses.field(default_factory=dict)
 
     def headline(self, figures):
         """The number that stands for the result."""

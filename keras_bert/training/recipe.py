@@ -34,11 +34,11 @@ class Recipe:
 
 
 # default: the paper's, with bias correction and, since small data sets need
-# the steps, at least 1,000 of them. stable: Mosbach et al. (2021), 20 epochs.
-# 2018: the flags and the optimizer of run_classifier.py.
+# the steps, at least 1,000 of them. stable: Mosbach et al. (2021). 2018: the
+# flags and the optimizer of run_classifier.py.
 FINE_TUNING = {
     "default": Recipe(min_steps=1000),
-    "stable": Recipe(epochs=20),
+    "stable": Recipe(batch_size=16, epochs=20),
     "2018": Recipe(
         learning_rate=5e-5, bias_correction=False, original_schedule=True
     ),
