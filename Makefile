@@ -37,6 +37,17 @@ $(VENV)/test: $(VENV)/torch $(VENV)/jax
 	$(BIN)/python -m pip install --quiet --editable '.[test,eval]'
 	touch $@
 
+# Apache Beam brings an older protobuf: an environment of its own on top of
+# the other one, whose packages it sees.
+$(VENV)/beam: $(VENV)/base
+	$(BIN)/python -m venv $(VENV)/beam_env
+	$(BIN)/python -c "import sysconfig; print('import site; site.addsitedir(%r)' \
+		% sysconfig.get_path('purelib'))" \
+		> $$($(VENV)/beam_env/bin/python -c \
+		"import sysconfig; print(sysconfig.get_path('purelib'))")/base.pth
+	$(VENV)/beam_env/bin/python -m pip install --quiet apache-beam
+	touch $@
+
 demo: $(VENV)/base
 	$(MAKE) --no-print-directory $(VENV)/$(or $(BACKEND),tensorflow)
 	rm -rf demo_output/$(or $(BACKEND),tensorflow)
@@ -50,11 +61,11 @@ lint: $(VENV)/test
 	$(BIN)/ruff format --check .
 
 # Text and data do not depend on the backend: those folders run once.
-ONCE := tests/tokenizers tests/data tests/tasks tests/cli tests/project
+ONCE := tests/tokenizers tests/data tests/tasks tests/serving tests/cli tests/project
 EACH := tests/layers tests/training tests/models tests/checkpoints \
 	tests/export tests/test_reload.py
 
-test-tensorflow: $(VENV)/test
+test-tensorflow: $(VENV)/test $(VENV)/beam
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest $(ONCE) $(EACH) $(PYTEST_ARGS)
 
 test-jax: $(VENV)/test

@@ -27,7 +27,9 @@ VERBS = (
     "features",
     "convert",
     "info",
+    "attention",
     "export",
+    "serve",
     "ablate",
     "demo",
 )

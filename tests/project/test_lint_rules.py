@@ -21,6 +21,7 @@ ORDER = (
     "export",
     "models",
     "tasks",
+    "serving",
     "cli",
 )
 MAX_LINES = 400
@@ -37,6 +38,7 @@ BACKEND_MODULES = {
     "keras_bert/export/by_tensorflow.py": "only TensorFlow writes the formats",
     "keras_bert/testing/gradients.py": "gradients without a train step",
     "keras_bert/training/_accumulation.py": "a train step for each backend",
+    "keras_bert/training/distribution/distribute.py": "one way per backend",
     "keras_bert/training/_backend.py": "sums of replicas, torch in place",
 }
 
