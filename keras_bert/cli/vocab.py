@@ -1,5 +1,6 @@
 """`keras-bert vocab`: a WordPiece vocabulary from text files."""
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -23,7 +24,7 @@ def add_arguments(parser):
         "--output",
         required=True,
         metavar="VOCAB",
-        help="vocabulary file to write, for instance vocab.txt",
+        help="vocabulary file to write; in a folder it is named vocab.txt",
     )
     parser.add_argument(
         "--size",
@@ -64,6 +65,8 @@ def run(args):
     from keras_bert.tokenizers import BertTokenizer
 
     output = check_new(args.output)
+    if output.is_dir() or args.output.endswith(("/", os.sep)):
+        output = output / "vocab.txt"
     beside = output.parent / "tokenizer_config.json"
     if beside.exists():
         raise invalid(

@@ -36,11 +36,13 @@ def rarely(condition, function, otherwise, *inputs):
     0.1 ms each. A call that is not inlined counts as one.
     """
     tf = tensorflow()
+    # Concrete, because TensorFlow warns of retracing when the same lines of
+    # code are traced for several tokenizers.
     call = tf.function(
         function,
         autograph=False,
         experimental_attributes={"_noinline": True},
-    )
+    ).get_concrete_function(*inputs)
     return tf.cond(condition, lambda: call(*inputs), lambda: otherwise(*inputs))
 
 

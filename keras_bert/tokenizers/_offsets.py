@@ -10,8 +10,9 @@ leaves a known number of bytes there, none when it is deleted:
 so the first code point of a token is the first one that ends after the
 token's first byte, and the last is the first one that ends at or after its
 last byte; two binary searches in the running sum. A deleted accent belongs
-to the letter before it (the span of "cafe" + U+0301 is 5 long); a deleted
-control character at the edge of a token belongs to none.
+to the letter before it (the span of "cafe" + U+0301 is 5 long), unless that
+letter is shared between pieces; a deleted control character at the edge of a
+token belongs to none.
 
 Rows of plain ASCII need none of this. The cost of the others is about that
 of the ids again.
@@ -81,24 +82,32 @@ def _to_points(raw, row, starts, ends, lowercase, strip_accents):
     reach = tf.cumsum(tf.maximum(left, 0))
     base = tf.gather(tf.concat([[0], reach], axis=0), splits)
     base = tf.gather(base, row)
-    start = tf.searchsorted(reach, base + starts, side="right")
-    end = tf.searchsorted(reach, base + ends, side="left") + 1
+    starts += base
+    ends += base
+    start = tf.searchsorted(reach, starts, side="right")
+    end = tf.searchsorted(reach, ends, side="left") + 1
     limit = tf.gather(splits, row + 1)
 
-    def over_accents(end, left, limit):
+    def over_accents(end, left, limit, reach, starts, ends):
         # On to the next code point that is no deleted accent, in the row.
         free = tf.cast(tf.where(left >= 0)[:, 0], tf.int32)
         free = tf.concat([free, [tf.size(left)]], axis=0)
-        end = tf.gather(free, tf.searchsorted(free, end, side="left"))
-        return tf.minimum(end, limit)
+        after = tf.gather(free, tf.searchsorted(free, end, side="left"))
+        # A Hangul syllable of several pieces: none of them has the accent.
+        stop = tf.gather(reach, end - 1)
+        whole = (stop == ends) & (stop - tf.gather(left, end - 1) >= starts)
+        return tf.where(whole, tf.minimum(after, limit), end)
 
     end = rarely(
         tf.reduce_any(left < 0),
         over_accents,
-        lambda end, left, limit: end,
+        lambda end, *_: end,
         end,
         left,
         limit,
+        reach,
+        starts,
+        ends,
     )
     first = tf.gather(splits, row)
     return start - first, end - first

@@ -1,5 +1,6 @@
 """Between Python values and tensors: text in, text and warnings out."""
 
+import operator
 import warnings
 
 import numpy as np
@@ -9,12 +10,17 @@ from keras_bert._tensorflow import tensorflow
 from keras_bert.tokenizers._normalize import STAND_INS
 
 
-def as_strings(text):
+def as_strings(text, argument="text"):
     """A string tensor or ragged tensor of what a caller passes as text."""
     tf = tensorflow()
     if isinstance(text, tf.RaggedTensor) or tf.is_tensor(text):
         if text.dtype != tf.string:
-            raise invalid("text", "strings", text)
+            raise invalid(argument, "strings", text)
+        if text.shape.rank is None:
+            # As tf.py_function and some generators leave it.
+            raise invalid(
+                argument, "a tensor of known rank (tf.ensure_shape)", text
+            )
         return text
     if hasattr(text, "tolist"):
         text = text.tolist()
@@ -24,8 +30,8 @@ def as_strings(text):
         # TensorFlow's error does not tell a surrogate from a number.
         repaired = _without_surrogates(text)
         if repaired != text:
-            return as_strings(repaired)
-        raise invalid("text", "str, or lists of str", text) from None
+            return as_strings(repaired, argument)
+        raise invalid(argument, "str, or lists of str", text) from None
 
 
 def _convert(text):
@@ -70,21 +76,27 @@ def warn_of_missing(missing):
         )
 
 
+def is_id(value, vocabulary):
+    """Whether `value` is an integer, of Python or NumPy, and an id."""
+    try:
+        return 0 <= operator.index(value) < len(vocabulary)
+    except TypeError:
+        return False
+
+
 def detokenize(ids, vocabulary, dropped):
     """Text of one row of ids, or a list of texts for a batch."""
     if hasattr(ids, "to_list"):
         ids = ids.to_list()
     elif not isinstance(ids, (list, tuple)):
         ids = np.asarray(ids).tolist()
-    if isinstance(ids, int):
+    if not isinstance(ids, (list, tuple)):
         ids = [ids]
-    if any(
-        isinstance(row, (list, tuple)) or hasattr(row, "__len__") for row in ids
-    ):
+    if any(hasattr(row, "__len__") and not isinstance(row, str) for row in ids):
         return [detokenize(row, vocabulary, dropped) for row in ids]
     words = []
     for id in ids:
-        if not 0 <= id < len(vocabulary):
+        if not is_id(id, vocabulary):
             raise invalid("ids", f"ids from 0 to {len(vocabulary) - 1}", id)
         if id in dropped:
             continue

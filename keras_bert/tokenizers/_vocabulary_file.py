@@ -23,7 +23,8 @@ def read_vocabulary(path):
     if not os.path.isfile(path):
         raise invalid("vocabulary", "a list or an existing file", path)
     data = Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")
-    if data.lstrip()[:1] == b"{":
+    # A token such as "[PAD]" is no JSON list.
+    if data.lstrip()[:1] == b"{" or data.lstrip()[:2] == b'["':
         return _read_json(path, data)
     lines = data.split(b"\n")
     tokens = []
@@ -50,16 +51,21 @@ def read_vocabulary(path):
 
 
 def _read_json(path, data):
-    """A JSON object token -> id, or the `tokenizer.json` that holds one."""
+    """A JSON list, object token -> id, or `tokenizer.json` that holds one."""
     try:
         table = json.loads(data)
     except ValueError as error:
         raise invalid(
             "vocabulary", f"JSON or one token a line in {path}", str(error)
         ) from None
+    if isinstance(table, list):
+        check_vocabulary(table, path)
+        return table
     model = table.get("model", table)
-    table = model.get("vocab", model)
-    kind = model.get("type", "WordPiece")
+    kind = type(model).__name__
+    if isinstance(model, dict):
+        kind = model.get("type", "WordPiece")
+        table = model.get("vocab", model)
     if kind != "WordPiece" or not isinstance(table, dict):
         raise invalid("vocabulary", f"a WordPiece model in {path}", kind)
     tokens = [None] * len(table)
@@ -89,7 +95,12 @@ def check_vocabulary(tokens, path=None):
     for index, token in enumerate(tokens):
         if not isinstance(token, str):
             raise invalid("vocabulary", f"a str at {place(index)}", token)
-        size = len(token.encode("utf-8", "replace").removeprefix(b"##"))
+        try:
+            size = len(token.encode("utf-8").removeprefix(b"##"))
+        except UnicodeEncodeError:
+            raise invalid(
+                "vocabulary", f"no lone surrogate at {place(index)}", token
+            ) from None
         if size > LONGEST_TOKEN:
             raise invalid(
                 "vocabulary",

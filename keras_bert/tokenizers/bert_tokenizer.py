@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 
 import keras
 
@@ -10,6 +11,7 @@ from keras_bert._tensorflow import tensorflow
 from keras_bert.tokenizers._graph import WordPieceGraph
 from keras_bert.tokenizers._strings import as_strings
 from keras_bert.tokenizers._strings import detokenize
+from keras_bert.tokenizers._strings import is_id
 from keras_bert.tokenizers._strings import warn_of_missing
 from keras_bert.tokenizers._vocabulary_file import SPECIAL_TOKENS
 from keras_bert.tokenizers._vocabulary_file import check_vocabulary
@@ -17,6 +19,9 @@ from keras_bert.tokenizers._vocabulary_file import read_vocabulary
 from keras_bert.tokenizers._vocabulary_file import write_text
 from keras_bert.tokenizers._vocabulary_file import write_vocabulary
 from keras_bert.tokenizers._vocabulary_training import train_vocabulary
+
+# Threads that share a tokenizer wait for the first one to build its graph.
+_building = threading.RLock()
 
 # Set by the checkpoints package, which this one may not import.
 _source_reader = None
@@ -46,8 +51,8 @@ class BertTokenizer:
 
     Args:
         vocabulary: list of str, or the path of a file: one token a line,
-            the line number being the id, or a JSON object of token and id,
-            or a `tokenizer.json` that holds a WordPiece model.
+            the line number being the id, or a JSON list of tokens or object
+            of token and id, or a `tokenizer.json` of a WordPiece model.
         lowercase: bool. Whether the model was trained on lower-cased text.
         strip_accents: bool, or `None` to follow `lowercase` as the original
             does.
@@ -103,9 +108,21 @@ class BertTokenizer:
             check_vocabulary(vocabulary)
         else:
             raise invalid("vocabulary", "a list of str or a file", vocabulary)
+        for name, value in (
+            ("lowercase", lowercase),
+            ("strip_accents", strip_accents),
+            ("special_tokens_in_strings", special_tokens_in_strings),
+        ):
+            # A string such as "false" would be true.
+            if value not in (True, False) and (
+                name != "strip_accents" or value is not None
+            ):
+                raise invalid(name, "True or False", value)
         self.vocabulary = vocabulary
         self.lowercase = bool(lowercase)
-        self.strip_accents = strip_accents
+        self.strip_accents = (
+            None if strip_accents is None else bool(strip_accents)
+        )
         self.special_tokens_in_strings = bool(special_tokens_in_strings)
         self._ids = {token: i for i, token in enumerate(vocabulary)}
         self.pad_token_id = self._ids["[PAD]"]
@@ -126,7 +143,7 @@ class BertTokenizer:
                 self.vocabulary,
                 self.special_token_ids,
                 self.lowercase,
-                self.lowercase if strip is None else bool(strip),
+                self.lowercase if strip is None else strip,
                 SPECIAL_TOKENS if self.special_tokens_in_strings else None,
             )
         return self._graph
@@ -137,12 +154,13 @@ class BertTokenizer:
         function = getattr(self._wordpiece(), method)
         if not tf.executing_eagerly():
             return tf.autograph.experimental.do_not_convert(function)(rows)
-        if method not in self._eager:
-            self._eager[method] = tf.function(
-                function,
-                input_signature=[tf.TensorSpec([None], tf.string)],
-                autograph=False,
-            ).get_concrete_function()
+        with _building:
+            if method not in self._eager:
+                self._eager[method] = tf.function(
+                    function,
+                    input_signature=[tf.TensorSpec([None], tf.string)],
+                    autograph=False,
+                ).get_concrete_function()
         return self._eager[method](rows)
 
     def _apply(self, method, text):
@@ -213,7 +231,7 @@ class BertTokenizer:
 
     def _apply_words(self, words):
         tf = tensorflow()
-        words = as_strings(words)
+        words = as_strings(words, "words")
         one_text = words.shape.rank == 1
         if one_text:
             words = words[None]
@@ -253,12 +271,12 @@ class BertTokenizer:
         return len(self.vocabulary)
 
     def id_to_token(self, id):
-        if not 0 <= id < len(self.vocabulary):
+        if not is_id(id, self.vocabulary):
             raise invalid("id", f"0 to {len(self.vocabulary) - 1}", id)
         return self.vocabulary[id]
 
     def token_to_id(self, token):
-        if token not in self._ids:
+        if not isinstance(token, str) or token not in self._ids:
             raise invalid("token", "a token of the vocabulary", token)
         return self._ids[token]
 

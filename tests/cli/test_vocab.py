@@ -50,6 +50,14 @@ def test_the_file_may_have_another_name(text, tmp_path):
     assert set(map(len, BertTokenizer(output).vocabulary[5:])) <= {1, 3}
 
 
+def test_an_output_that_is_a_folder_gets_vocab_txt(text, tmp_path):
+    (tmp_path / "old").mkdir()
+    for folder in (tmp_path / "old", f"{tmp_path}/new/"):
+        result = run(text, "-o", folder)
+        assert result["vocabulary"].endswith("/vocab.txt")
+        assert BertTokenizer.from_preset(folder).vocabulary[0] == "[PAD]"
+
+
 def test_bad_input_is_refused_and_leaves_nothing(text, tmp_path):
     output = tmp_path / "out" / "vocab.txt"
     with pytest.raises(ValueError, match="`vocabulary_size`"):

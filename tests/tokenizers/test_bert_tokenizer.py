@@ -1,6 +1,8 @@
 """BertTokenizer: the original's own tables, containers, configuration."""
 
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import keras
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from keras_bert.tokenizers import BertTokenizer
+from keras_bert.tokenizers._graph import WordPieceGraph
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -90,6 +93,11 @@ def test_users_01_special_tokens_in_text_need_the_switch(
     ]
     for text in ("the [MASK] fox", "[SEP]", "[CLS][PAD]", "x\ufdd0 \ufdd3"):
         assert not set(users_tokenizer(text).numpy()) & {0, 2, 3, 4}
+    # Brackets and pieces on either side stay what they are.
+    assert on("[[SEP]]ly").numpy().tolist() == [1, 3, 1, 1]
+    assert on("quick[MASK]fox[CLS").numpy().tolist() == [6, 4, 8, 1, 1]
+    for text in ("[S\u200bEP]", "[ SEP ]", "[SE", "\uff3bSEP\uff3d"):
+        assert not set(on(text).numpy()) & {0, 2, 3, 4}
     # The stand-ins of the switch are no way in either.
     assert on("\ufdd0 \ufdd1 a").numpy().tolist() == [1, 1, 17]
 
@@ -182,9 +190,46 @@ def test_one_result_for_every_container_and_inside_tf_data(users_tokenizer):
 
 
 def test_what_is_no_text_is_refused_by_name(users_tokenizer):
-    for text in (3, [1, 2], None, tf.constant([1])):
+    for text in (3, [1, 2], None, tf.constant([1]), ["a", None], {"a"}):
         with pytest.raises(ValueError, match="`text`"):
             users_tokenizer(text)
+    dataset = tf.data.Dataset.from_generator(
+        lambda: ["a"], output_signature=tf.TensorSpec(None, tf.string)
+    )
+    with pytest.raises(ValueError, match="`text`.*known rank"):
+        dataset.map(users_tokenizer)
+
+
+def test_a_switch_that_is_neither_true_nor_false_is_refused(specials):
+    for name in ("lowercase", "strip_accents", "special_tokens_in_strings"):
+        with pytest.raises(ValueError, match=f"`{name}`"):
+            BertTokenizer(specials, **{name: "false"})
+        assert BertTokenizer(specials, **{name: np.True_}).get_config()[name]
+    with pytest.raises(ValueError, match="`lowercase`"):
+        BertTokenizer(specials, lowercase=None)
+
+
+def test_threads_share_a_tokenizer_and_its_one_graph(
+    users_vocabulary, monkeypatch
+):
+    built = []
+    tokenize = WordPieceGraph.tokenize
+
+    def slowly(graph, rows):
+        built.append(graph)
+        time.sleep(0.05)
+        return tokenize(graph, rows)
+
+    monkeypatch.setattr(WordPieceGraph, "tokenize", slowly)
+    tokenizer = BertTokenizer(users_vocabulary, lowercase=True)
+    with ThreadPoolExecutor(4) as threads:
+        rows = list(threads.map(tokenizer, [["naïve fox"]] * 8))
+    assert [row.to_list() for row in rows] == [[[20, 8]]] * 8
+    assert len(built) == 1
+    dataset = tf.data.Dataset.from_tensor_slices(["naïve fox"] * 50)
+    for texts in (dataset, dataset.batch(7)):
+        for ids in texts.map(tokenizer, num_parallel_calls=3):
+            assert set(np.ravel(ids.numpy())) == {20, 8}
 
 
 def test_the_configuration_holds_everything(users_vocabulary):
@@ -213,10 +258,12 @@ def test_special_ids_come_from_the_vocabulary():
     assert tokenizer("a c").numpy().tolist() == [0, 3]
     assert tokenizer.vocabulary_size() == 7
     assert tokenizer.token_to_id("b") == 5
-    with pytest.raises(ValueError, match="`token`"):
-        tokenizer.token_to_id("c")
-    with pytest.raises(ValueError, match="`id`"):
-        tokenizer.id_to_token(7)
+    for token in ("c", 5, ["a"]):
+        with pytest.raises(ValueError, match="`token`"):
+            tokenizer.token_to_id(token)
+    for id in (7, -1, "a", 1.0, None):
+        with pytest.raises(ValueError, match="`id`"):
+            tokenizer.id_to_token(id)
 
 
 def test_detokenize_joins_pieces_and_drops_specials_on_request(
@@ -232,9 +279,12 @@ def test_detokenize_joins_pieces_and_drops_specials_on_request(
     for ids in (batch, tf.ragged.constant(batch), [np.array(r) for r in batch]):
         assert decode(ids) == ["the quickly", "fox"]
     assert decode(np.array([[5, 8], [9, 10]])) == ["the fox", "jim hen"]
-    for wrong in (-1, 22):
+    assert decode(5) == decode(np.int64(5)) == "the"
+    for wrong in (-1, 22, 5.0, "the", None):
         with pytest.raises(ValueError, match="`ids`"):
             decode([wrong])
+        with pytest.raises(ValueError, match="`ids`"):
+            decode(wrong)
 
 
 def test_users_08_decoded_text_gives_the_same_ids(users_tokenizer):

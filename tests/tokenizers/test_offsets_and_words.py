@@ -55,6 +55,22 @@ def test_several_pieces_of_one_character_share_its_span():
     ]
 
 
+def test_an_accent_on_a_shared_character_belongs_to_no_piece():
+    # The rule: the span normalises to the piece, or it is one character.
+    vocabulary = [*SPECIALS, "\u1100", "##\u1161", "\u1100\u1161", "a"]
+    text = "\uac00\u0301 a\u0301\u0302"
+    tokenizer = BertTokenizer([v for v in vocabulary if len(v) != 2], True)
+    assert spans(tokenizer, text) == [
+        ("\u1100", "\uac00"),
+        ("##\u1161", "\uac00"),
+        ("a", "a\u0301\u0302"),
+    ]
+    assert spans(BertTokenizer(vocabulary, True), text) == [
+        ("\u1100\u1161", "\uac00\u0301"),
+        ("a", "a\u0301\u0302"),
+    ]
+
+
 def test_spans_equal_hugging_face_where_both_define_them(released, shared):
     # `tokenizers` gives spans too; on lines without a deleted accent or
     # control character at the edge of a token they must agree.
@@ -107,6 +123,9 @@ def test_users_30_words_keep_their_number(users_tokenizer):
         [9, 10, 11, 12],
         [0, 1, 1, 2],
     ]
+    for wrong in ("jim", ["jim", None], [[["jim"]]], None):
+        with pytest.raises(ValueError, match="`words`"):
+            users_tokenizer.tokenize_words(wrong)
     empty = users_tokenizer.tokenize_words([])
     assert [part.numpy().tolist() for part in empty] == [[], []]
 

@@ -36,7 +36,7 @@ def test_json_layouts_are_read(tmp_path):
     tokens = [*SPECIALS, "a"]
     table = {token: i for i, token in enumerate(tokens)}
     whole = {"version": "1.0", "model": {"type": "WordPiece", "vocab": table}}
-    for content in (table, whole):
+    for content in (tokens, table, whole):
         file = write(tmp_path / "tokenizer.json", json.dumps(content))
         assert BertTokenizer(file).vocabulary == tokens
 
@@ -56,6 +56,10 @@ SPECIAL_LINES = "\n".join(SPECIALS)
         (SPECIAL_LINES + "\n" + "x" * 257, ["line 6", "256 bytes"]),
         ('{"[PAD]": 0, "[UNK]": 2}', ["ids from 0 to 1"]),
         ('{"model": {"type": "BPE", "vocab": {}}}', ["WordPiece", "BPE"]),
+        ('{"model": {"vocab": [["a", -1.5]]}}', ["WordPiece"]),
+        ('{"model": null}', ["WordPiece"]),
+        ('["[PAD]", "a", "a"]', ["line 3", "line 2", "'a'"]),
+        (SPECIAL_LINES.encode("utf-16"), ["line 1", "UTF-8"]),
         ("", ["[PAD]"]),
     ],
 )
@@ -76,6 +80,7 @@ def test_bad_lists_and_missing_files_are_refused(tmp_path):
     for wrong, word in (
         ([*SPECIALS, "a", "a"], "position 6"),
         ([*SPECIALS, 5], "position 5"),
+        ([*SPECIALS, "\ud800"], "surrogate at position 5"),
         (SPECIALS[:4], r"\[MASK\]"),
         (tmp_path / "none.txt", "none.txt"),
         ({"[PAD]": 0}, "list"),
