@@ -31,14 +31,10 @@ def run(args):
     return result
 
 
-def evaluate_pretraining(model, corpus, tokenizer, sequence_length, limit=200):
-    """Masked and next-sentence accuracy on fixed masks, with the chance.
-
-    Args:
-        limit: batches of 32 rows at most.
-    """
-    import numpy as np
-
+def held_out_dataset(
+    corpus, tokenizer, sequence_length, next_sentence, objective, limit
+):
+    """Held-out batches whose pairs and masks are the same every time."""
     from keras_bert import data
 
     dataset = data.pretraining_dataset(
@@ -46,9 +42,38 @@ def evaluate_pretraining(model, corpus, tokenizer, sequence_length, limit=200):
         tokenizer,
         sequence_length=sequence_length,
         seed=0,
-        next_sentence=model.next_sentence,
+        next_sentence=next_sentence,
         fixed=True,
-    ).take(limit)
+    )
+    if objective == "left-to-right":
+        dataset = data.next_tokens(dataset)
+    return dataset.take(limit)
+
+
+def evaluate_pretraining(
+    model, corpus, tokenizer, sequence_length, limit=200, objective=None
+):
+    """Masked and next-sentence accuracy on fixed masks, with the chance.
+
+    The definitions are those of the original's `metric_fn`: means over all
+    masked tokens, and over all pairs, of the whole text.
+
+    Args:
+        limit: batches of 32 rows at most.
+        objective: "masked" or "left-to-right"; None: as the backbone is.
+    """
+    import numpy as np
+
+    from keras_bert import data
+
+    dataset = held_out_dataset(
+        corpus,
+        tokenizer,
+        sequence_length,
+        model.next_sentence,
+        objective or objective_of(model),
+        limit,
+    )
     scores = model.evaluate(dataset, verbose=0, return_dict=True)
     labels, weights, pairs = [], [], []
     for _, y, weight in dataset.as_numpy_iterator():
@@ -70,12 +95,41 @@ def evaluate_pretraining(model, corpus, tokenizer, sequence_length, limit=200):
     }
     if model.next_sentence:
         pairs = np.concatenate(pairs)
+        result["next_sentence_loss"] = scores["next_sentence_loss"]
         result["next_sentence_accuracy"] = accuracy(
             scores["next_sentence_accuracy"],
             int(pairs.size),
             float(max(pairs.mean(), 1 - pairs.mean())),
         )
     return result
+
+
+def objective_of(model):
+    return "left-to-right" if model.backbone.causal else "masked"
+
+
+def held_out_figures(model, corpus, sequence_length, objective, limit):
+    """Short figures for the reports of a run, while it trains."""
+    dataset = held_out_dataset(
+        corpus,
+        model.tokenizer,
+        sequence_length,
+        model.next_sentence,
+        objective,
+        limit,
+    )
+    scores = model.evaluate(dataset, verbose=0, return_dict=True)
+    prefix = "mask_ids_" if model.next_sentence else ""
+    figures = {
+        "held_out_loss": scores["loss"],
+        "held_out_perplexity": scores[prefix + "perplexity"],
+        "held_out_masked_accuracy": scores[prefix + "accuracy"],
+    }
+    if model.next_sentence:
+        figures["held_out_next_sentence_accuracy"] = scores[
+            "next_sentence_accuracy"
+        ]
+    return figures
 
 
 def print_pretraining(result):

@@ -20,13 +20,28 @@ Numbers are compared, never summed or multiplied. Both functions are plain
 from keras import ops
 
 
-def attention_mask(padding_mask):
-    """Bool [batch, length, length]: which position (row) sees which."""
+def attention_mask(padding_mask, causal=False):
+    """Bool [batch, length, length]: which position (row) sees which.
+
+    With `causal` a position sees itself and those to its left only.
+    """
     numbers = ops.cast(padding_mask, "int32")
     rows = ops.expand_dims(numbers, 2)
-    return ops.logical_and(
+    mask = ops.logical_and(
         ops.equal(rows, ops.expand_dims(numbers, 1)), ops.not_equal(rows, 0)
     )
+    if causal:
+        columns = ops.arange(ops.shape(numbers)[1], dtype="int32")
+        left = ops.greater_equal(columns[:, None], columns[None, :])
+        mask = ops.logical_and(mask, left[None])
+    return mask
+
+
+def last_columns(padding_mask):
+    """Int32 [batch]: the last column that belongs to any sequence."""
+    numbers = ops.cast(padding_mask, "int32")
+    columns = ops.arange(ops.shape(numbers)[1], dtype="int32")
+    return ops.max(ops.where(numbers != 0, columns[None, :], 0), axis=-1)
 
 
 def positions(padding_mask):

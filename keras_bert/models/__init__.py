@@ -43,4 +43,5 @@ from keras_bert.models.bert_token_classifier_preprocessor import (
     BertTokenClassifierPreprocessor as BertTokenClassifierPreprocessor,
 )
 from keras_bert.models.load import load as load
+from keras_bert.models.with_vocabulary import with_vocabulary as with_vocabulary
 from keras_bert.tokenizers import BertTokenizer as BertTokenizer

@@ -11,6 +11,7 @@ from keras_bert.layers.bert_embeddings import BertEmbeddings
 from keras_bert.layers.bert_encoder_block import BertEncoderBlock
 from keras_bert.layers.id_checks import check_ids
 from keras_bert.layers.packing import attention_mask
+from keras_bert.layers.packing import last_columns
 from keras_bert.models._checked_ids import CheckedModel
 from keras_bert.models._preset import BackbonePreset
 from keras_bert.models.backbone_details import BackboneDetails
@@ -47,6 +48,9 @@ class BertBackbone(CheckedModel, BackbonePreset, Exportable, keras.Model):
         initializer_range: float. Standard deviation of the truncated normal
             from which all weights but biases and norms are drawn.
         pooler: bool. Whether there is a pooled output.
+        causal: bool. Whether a position sees only itself and those to its
+            left, as in left-to-right language models; the pooled output is
+            then read at the last column of each row.
         **kwargs: `name`, `dtype`, `trainable` of a Keras model.
 
     Call arguments:
@@ -94,6 +98,7 @@ class BertBackbone(CheckedModel, BackbonePreset, Exportable, keras.Model):
         layer_norm_epsilon=1e-12,
         initializer_range=0.02,
         pooler=True,
+        causal=False,
         **kwargs,
     ):
         # Numbers of sequences beyond 256 do not survive bfloat16, nor do ids:
@@ -112,6 +117,7 @@ class BertBackbone(CheckedModel, BackbonePreset, Exportable, keras.Model):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
         self.pooler = bool(pooler)
+        self.causal = bool(causal)
 
         self.embeddings = BertEmbeddings(
             vocabulary_size,
@@ -193,7 +199,7 @@ class BertBackbone(CheckedModel, BackbonePreset, Exportable, keras.Model):
 
     def call(self, inputs, training=None, details=None):
         inputs = self._complete(inputs)
-        mask = attention_mask(inputs["padding_mask"])
+        mask = attention_mask(inputs["padding_mask"], self.causal)
         x = self.embeddings(
             inputs["token_ids"],
             inputs["segment_ids"],
@@ -207,7 +213,12 @@ class BertBackbone(CheckedModel, BackbonePreset, Exportable, keras.Model):
         outputs = {"sequence_output": x}
         if self.pooled_dense is not None:
             columns = inputs["cls_positions"]
-            rows = x[:, 0] if columns is None else gather_rows(x, columns)
+            if columns is None and self.causal:
+                # The first column sees nothing but itself, the last sees all.
+                columns = last_columns(inputs["padding_mask"])[:, None]
+                rows = gather_rows(x, columns)[:, 0]
+            else:
+                rows = x[:, 0] if columns is None else gather_rows(x, columns)
             outputs["pooled_output"] = self.pooled_dense(rows)
         return outputs
 
@@ -313,4 +324,6 @@ class BertBackbone(CheckedModel, BackbonePreset, Exportable, keras.Model):
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "initializer_range": self.initializer_range,
             "pooler": self.pooler,
+            # BERT looks both ways: other readers of configs need not know.
+            **({"causal": True} if self.causal else {}),
         }

@@ -1,5 +1,7 @@
 """BERT with both pretraining tasks."""
 
+import types
+
 import keras
 from keras import ops
 
@@ -136,12 +138,21 @@ class BertPretrainer(Accumulation, BertTask):
 
     def count_tokens(self):
         """Adds a metric `tokens`, the tokens of all batches but padding."""
-        self.token_count = keras.metrics.Sum(name="tokens")
+        # A model that is built takes no new part, so the metric is none.
+        self._counter = types.SimpleNamespace(
+            metric=keras.metrics.Sum(name="tokens")
+        )
+
+    @property
+    def metrics(self):
+        counter = getattr(self, "_counter", None)
+        return super().metrics + ([counter.metric] if counter else [])
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        if hasattr(self, "token_count"):
+        counter = getattr(self, "_counter", None)
+        if counter:
             numbers = x.get("padding_mask", ops.ones_like(x["token_ids"]))
-            self.token_count.update_state(ops.cast(numbers != 0, "float32"))
+            counter.metric.update_state(ops.cast(numbers != 0, "float32"))
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def _auto_loss(self):

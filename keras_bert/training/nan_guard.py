@@ -32,19 +32,17 @@ class NanGuard(keras.callbacks.Callback):
         self._steps_before = epoch * (self.params.get("steps") or 0)
 
     def on_train_batch_end(self, batch, logs=None):
-        self.check()
+        self.look(self._pending)
         self._pending = (batch, (logs or {}).get("loss"))
 
     def on_epoch_end(self, epoch, logs=None):
-        self.check()
+        self.look(self._pending)
 
-    def check(self):
-        """Looks at the last step now, for instance before it is saved."""
-        if self._pending is None or self._pending[1] is None:
+    def look(self, seen):
+        """Raises if `seen`, a pair of batch and loss, is no number."""
+        if seen is None or seen[1] is None or math.isfinite(float(seen[1])):
             return
-        batch, loss = self._pending
-        if math.isfinite(float(loss)):
-            return
+        batch, loss = seen
         step, epoch = self._steps_before + batch + 1, self._epoch
         if self.place is not None:
             step, epoch, batch = self.place(batch + 1)

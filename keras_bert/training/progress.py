@@ -21,6 +21,9 @@ class Progress(keras.callbacks.Callback):
         interval: Float. Seconds between lines where there is no terminal.
         label: String at the start of the line.
         stream: A text stream; None is the standard error.
+        first: Int. Steps done before this `fit`, in a run of several.
+        left: None, or a function of the steps done that tells how many steps
+            of the present cost are left (rows may become longer).
 
     Example:
 
@@ -30,18 +33,26 @@ class Progress(keras.callbacks.Callback):
     """
 
     def __init__(
-        self, total_steps=None, interval=10.0, label="step", stream=None
+        self,
+        total_steps=None,
+        interval=10.0,
+        label="step",
+        stream=None,
+        first=0,
+        left=None,
     ):
         super().__init__()
         self.total_steps = total_steps
         self.interval = interval
         self.label = label
         self.stream = stream
+        self.first = first
+        self.left = left
 
     def on_train_begin(self, logs=None):
         self._out = self.stream or sys.stderr
         self._live = self._out.isatty()
-        self._done = 0
+        self._done = self.first
         self._width = 0
         self._begin = self._shown = time.monotonic()
         self._after_first = None
@@ -83,9 +94,10 @@ class Progress(keras.callbacks.Callback):
             pace = (now - self._after_first) / (self._done - self._first)
             parts.append(f"{_duration(pace)}/step")
             if self._total and self._total > self._done:
-                parts.append(
-                    f"{_duration(pace * (self._total - self._done))} left"
-                )
+                left = self._total - self._done
+                if self.left is not None:
+                    left = self.left(self._done)
+                parts.append(f"{_duration(pace * left)} left")
         parts.append(f"{_duration(now - self._begin)} passed")
         return ", ".join(parts)
 

@@ -60,22 +60,26 @@ class Resume(keras.callbacks.Callback):
     def parts(self, model, x, epochs, initial_epoch, steps_per_epoch):
         """The calls of Keras' `fit` that the rest of the run takes."""
         steps = _steps_of(x, epochs, steps_per_epoch)
+        self._random = state_file.RandomKeeper()
         self._steps = steps
         self._epochs = self._line_end = epochs
         whole = FitPart(x, initial_epoch, epochs, steps_per_epoch, epochs)
         checkpoints = state_file.checkpoints_in(self.folder)
         if not checkpoints:
             return [whole]
-        self._found = checkpoints[-1]
-        position = state_file.read_position(self._found)
+        found = checkpoints[-1]
+        position = state_file.read_position(found)
         if position["steps_per_epoch"] != steps:
             raise invalid(
                 "x",
-                f"the data that {self._found} was saved with, which has "
+                f"the data that {found} was saved with, which has "
                 f"{position['steps_per_epoch']} batches an epoch",
                 f"{steps} batches an epoch",
             )
-        state_file.read_state(self._found, model)
+        state_file.build_metrics(model, next(x.as_numpy_iterator()))
+        self._random.state = state_file.read_state(found, model)
+        if position["batch"]:
+            self._found = found
         schedule = getattr(model, "_schedule", None)
         if schedule is not None:
             schedule.read_span()
@@ -90,19 +94,18 @@ class Resume(keras.callbacks.Callback):
         if epoch >= self._line_end:
             # The first of the epochs that this run has added.
             self._line_end = self._epochs
-        if self._found is None:
-            return
-        position = state_file.read_position(self._found)
-        if (position["epoch"], position["batch"] > 0) == (epoch, True):
-            self._offset = position["batch"]
-            # After `fit` has set them to zero. The generators of torch are
-            # put back once more, in case building has drawn from them.
+        if self._found is not None:
+            # After `fit` has set the metrics to zero.
+            self._offset = state_file.read_position(self._found)["batch"]
             state_file.read_state(self._found, self.model, ("metrics",))
-        elif position["epoch"] == epoch:
-            state_file.read_state(self._found, self.model, ())
-        self._found = None
+            self._found = None
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if batch == 0:
+            self._random.put_back()
 
     def on_train_batch_end(self, batch, logs=None):
+        self._random.keep()
         done = self._offset + batch + 1
         step = self._epoch * self._steps + done
         if self.save_every and step % self.save_every == 0:

@@ -43,6 +43,20 @@ def variables_of(model):
     }
 
 
+def build_metrics(model, batch):
+    """Makes the variables of the metrics, which Keras does at the first step.
+
+    Args:
+        batch: (x, y, sample_weight) of arrays, as the model is fitted with.
+    """
+    x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
+    y_pred = model(x, training=False)
+    arguments = (x, y, y_pred)
+    model.compute_loss(*arguments, sample_weight=sample_weight, training=False)
+    model.compute_metrics(*arguments, sample_weight=sample_weight)
+    model.reset_metrics()
+
+
 def write_state(folder, model, position):
     """Writes the state of `model` into an existing folder.
 
@@ -90,10 +104,11 @@ def read_position(folder):
 
 
 def read_state(folder, model, groups=("model", "optimizer")):
-    """Puts the variables of those groups back, and torch's generators.
+    """Puts the variables of those groups back; gives the random state.
 
     Metrics have to wait until an epoch has begun, since `fit` sets them to
-    zero there: call again with `groups=("metrics",)`.
+    zero there: call again with `groups=("metrics",)`. The random state, which
+    is empty but under torch, is for `RandomKeeper`.
 
     Raises:
         ValueError: if the model has other variables than the one that was
@@ -127,13 +142,28 @@ def read_state(folder, model, groups=("model", "optimizer")):
                 # Torch takes no bfloat16 array; float32 holds each exactly.
                 array = (array.astype("uint32") << 16).view("float32")
             variable.assign(array)
-    _backend.set_random_state(
-        {
-            name.partition("/")[2]: array
-            for name, array in arrays.items()
-            if name.startswith("random/")
-        }
-    )
+    return {
+        name.partition("/")[2]: array
+        for name, array in arrays.items()
+        if name.startswith("random/")
+    }
+
+
+class RandomKeeper:
+    """The random state between the last batch of a fit and the next.
+
+    Iterators and tracing draw from torch's generators where a run begins or
+    goes on; its batches must not notice.
+    """
+
+    def __init__(self):
+        self.state = _backend.random_state()
+
+    def keep(self):
+        self.state = _backend.random_state()
+
+    def put_back(self):
+        _backend.set_random_state(self.state)
 
 
 def _description(folder):

@@ -15,7 +15,10 @@ from keras_bert.cli.main import main
 def test_pretrain_writes_a_whole_run(folder):
     run = folder / "run"
     names = sorted(path.name for path in run.iterdir())
-    assert names == ["metrics.jsonl", "preset", "result.json"]
+    assert names == [
+        "checkpoints", "curves.png", "metrics.jsonl", "preset", "result.json",
+        "run.json", "tensorboard", "tokenizer_config.json", "vocab.txt",
+    ]  # fmt: skip
     result = json.loads((run / "result.json").read_text())
     assert result["steps"] == 3
     held_out = result["held_out"]["masked_accuracy"]

@@ -1,0 +1,105 @@
+"""The folder of a pretraining run.
+
+    run.json                   settings, stages, versions
+    vocab.txt, tokenizer_config.json
+    metrics.jsonl              a line per report
+    tensorboard/               the same for TensorBoard
+    curves.png                 the same as a picture (with matplotlib)
+    checkpoints/step-00001000/ preset, and the state to go on from
+    checkpoints/best/          preset of the best report
+    preset/                    the end result
+    result.json
+
+Every preset, and the folder itself, is a SOURCE for `from_preset` and `load`.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+from keras_bert._errors import invalid
+from keras_bert.training import state_file
+
+
+class RunFolder:
+    """Paths of a run, and what is read and written there."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.checkpoints = self.path / "checkpoints"
+        self.metrics = self.path / "metrics.jsonl"
+        self.preset = self.path / "preset"
+
+    @property
+    def begun(self):
+        return (self.path / "run.json").is_file()
+
+    def read(self):
+        path = self.path / "run.json"
+        try:
+            return json.loads(path.read_text())
+        except ValueError as error:
+            raise invalid("-o", f"a whole run.json ({error})", path) from error
+
+    def write(self, description):
+        """Replaces run.json as a whole; a kill leaves the old or the new."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(description, indent=2) + "\n"
+        write_whole(self.path / "run.json", text)
+
+    def write_tokenizer(self, tokenizer):
+        tokenizer.save_to_preset(self.path)
+
+    def newest(self):
+        """The newest whole checkpoint, or None."""
+        found = state_file.checkpoints_in(self.checkpoints)
+        return found[-1] if found else None
+
+    def save(self, model, position, keep):
+        path = self.checkpoints / f"step-{position['step']:08d}"
+        with state_file.whole_folder(path) as folder:
+            state_file.write_state(folder, model, position)
+            model.save_to_preset(folder / "preset")
+        state_file.prune(self.checkpoints, keep)
+
+    def save_best(self, model, step, value):
+        with state_file.whole_folder(self.checkpoints / "best") as folder:
+            model.save_to_preset(folder / "preset")
+            (folder / "best.json").write_text(
+                json.dumps({"step": step, "value": value}) + "\n"
+            )
+
+    def save_preset(self, model):
+        with state_file.whole_folder(self.preset) as folder:
+            # A preset is written into a folder that is not there yet.
+            folder.rmdir()
+            model.save_to_preset(folder)
+
+    def begin_at(self, step):
+        """Forgets what was reported after the checkpoint of that step."""
+        shutil.rmtree(self.preset, ignore_errors=True)
+        lines = [line for line in self.lines() if line["step"] <= step]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        write_whole(self.metrics, text)
+
+    def lines(self):
+        """The reports; a last line cut by a kill does not count."""
+        if not self.metrics.is_file():
+            return []
+        found = []
+        for line in self.metrics.read_text().split("\n"):
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                continue
+        return found
+
+    def add_line(self, line):
+        with open(self.metrics, "a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def write_whole(path, text):
+    staging = path.with_name(path.name + ".partial")
+    staging.write_text(text)
+    staging.replace(path)
