@@ -131,21 +131,24 @@ def _means(exact, f1):
     }
 
 
-def best_threshold(golds, predictions, scores, na_probs):
+def best_threshold(golds, predictions, scores, na_probs, ties=False):
     """The best score over all thresholds, in percent, and that threshold.
 
     Every question starts unanswered, which is right for those without an
     answer; by rising `na_probs` one after the other gets its prediction.
+    The script also stops between questions of equal `na_probs`, at a score
+    that no threshold gives; with `ties` they are answered together.
     """
     current = sum(1 for key in scores if not golds[key])
     best, threshold = current, 0.0
-    for key in sorted(na_probs, key=na_probs.get):
-        if key not in scores:
-            continue
+    order = [key for key in sorted(na_probs, key=na_probs.get) if key in scores]
+    for key, after in zip(order, [*order[1:], None], strict=True):
         if golds[key]:
             current += scores[key]
         elif predictions[key]:
             current -= 1
+        if ties and after is not None and na_probs[after] == na_probs[key]:
+            continue
         if current > best:
             best, threshold = current, na_probs[key]
     return 100.0 * best / len(scores), threshold

@@ -140,6 +140,8 @@ def texts(predictions, always=False):
 def tuned(predictions, golds, unit):
     """The best F1 and exact match over all thresholds, and these.
 
+    `chance` is the score of never giving an answer.
+
     Found as the official script finds `best_f1`, but on the texts that would
     be given if every question were answered, so that a threshold above the
     present one is found as well. Where nothing beats no answer at all the
@@ -149,9 +151,11 @@ def tuned(predictions, golds, unit):
     answers = texts(predictions, always=True)
     scores = metrics.raw_scores(golds, answers, unit)
     silence = 100.0 * sum(not golds[key] for key in golds) / len(golds)
-    result = {}
+    result = {"chance": silence}
     for name, values in zip(("exact", "f1"), scores, strict=True):
-        best, threshold = metrics.best_threshold(golds, answers, values, odds)
+        best, threshold = metrics.best_threshold(
+            golds, answers, values, odds, ties=True
+        )
         if best == silence:
             threshold = min(odds.values()) - 1.0
         result[f"tuned_{name}"] = best

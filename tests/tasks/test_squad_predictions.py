@@ -128,6 +128,14 @@ def test_the_tuned_threshold_gives_the_tuned_score():
     assert after["f1"] == after["tuned_f1"] == task.headline(after)
 
 
+def test_questions_of_equal_odds_are_answered_together():
+    ranked = [([_answer("cat", 0.0, 0.0)], _null(1.0, 1.0))] * 2
+    golds = {"q0": ["cat"], "q1": []}
+    tuned = answers.tuned(_of(ranked), golds, "words")
+    # The script would stop between the two, at 100.
+    assert tuned["tuned_f1"] == tuned["chance"] == 50.0
+
+
 def test_where_silence_is_best_the_threshold_says_so():
     ranked = [([_answer("fox", 5.0, 5.0)], _null(0.0, 0.0))] * 3
     golds = {"q0": [], "q1": [], "q2": ["dog"]}

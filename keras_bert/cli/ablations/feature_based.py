@@ -41,9 +41,10 @@ def add_arguments(parser):
 def run(args):
     import keras
 
+    from keras_bert.checkpoints import open_source
     from keras_bert.models import BertFeatureTagger
     from keras_bert.models import BertTokenClassifierPreprocessor
-    from keras_bert.models.bert_feature_tagger import TABLE_7
+    from keras_bert.models import bert_feature_tagger
     from keras_bert.tasks.fine_tune import fine_tune
     from keras_bert.tokenizers import BertTokenizer
     from keras_bert.training import Progress
@@ -51,6 +52,13 @@ def run(args):
     _common.check_new(args.output)
     if not args.learning_rate > 0:
         raise invalid("--learning-rate", "a rate above 0", args.learning_rate)
+    config = open_source(args.model).backbone_config
+    if config["num_layers"] < 4:
+        raise invalid(
+            "--model",
+            "an encoder of 4 blocks or more, as four are combined",
+            f"{args.model} with {config['num_layers']}",
+        )
     options = {name: getattr(args, name) for name in ner.TASK.options}
     train, dev = (
         ner.TASK.read(args.data, split, **options) for split in ("train", "dev")
@@ -66,7 +74,7 @@ def run(args):
     )
     rows, runs = [], []
     with _common.new_folder(args.output) as folder:
-        for name, layers, combine, paper in TABLE_7:
+        for name, layers, combine, paper in bert_feature_tagger.TABLE_7:
             scores = []
             for seed in range(1, args.seeds + 1):
                 keras.utils.set_random_seed(seed)
