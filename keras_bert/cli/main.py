@@ -96,7 +96,11 @@ def main(argv=None):
         print(f"keras-bert {args.verb}: error: {message}", file=sys.stderr)
         return 2
     except Exception as error:
-        traceback.print_exc()
+        # A full disk or a read-only folder is no fault of the program.
+        if not isinstance(error, OSError) or os.environ.get(
+            "KERAS_BERT_TRACEBACK"
+        ):
+            traceback.print_exc()
         print(f"keras-bert {args.verb}: failed: {error}", file=sys.stderr)
         return 1
     if args.json:

@@ -1,5 +1,6 @@
 """What a verb leaves behind when it is told to end."""
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -38,6 +39,18 @@ def test_an_interrupted_verb_leaves_no_half_written_output(
     assert seen == ["out.partial"] * (output == "new_folder")
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert signal.getsignal(getattr(signal, name)) is before
+
+
+def test_a_full_disk_is_a_failure_in_one_line(tmp_path, monkeypatch, capsys):
+    def run(args):
+        with _common.new_folder(tmp_path / "out"):
+            raise OSError(errno.ENOSPC, "No space left on device", "out/file")
+
+    monkeypatch.setattr(info, "run", run)
+    assert main(["info", "x"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "No space left on device: 'out/file'" in line
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_second_signal_does_not_break_the_clean_up(tmp_path, monkeypatch):
