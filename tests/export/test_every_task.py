@@ -70,11 +70,15 @@ def server(tmp_path_factory, tensorflow_python):
     assert done.stdout.split()[-1] == str(project / "keras_bert/__init__.py")
     project.rename(folder / "renamed")
     models = models.rename(folder / "served")
+    # TensorFlow imports keras, which would import its backend.
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"}
+    environment.pop("KERAS_BACKEND", None)
     process = subprocess.Popen(
         [tensorflow_python, "-I", HERE / "rest_server.py", models],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        env=environment,
     )
     try:
         port = int(process.stdout.readline())
@@ -171,12 +175,9 @@ def test_answers_differ_and_one_model_declines(server):
         assert server.requests["reluctant"][0][2]["text"] == ["", "", ""]
     tags = server.requests["tagger"][0][2]["label"]
     assert len(set(tags)) > 1
-    choices = {
-        label
-        for _, _, expected in server.requests["choice"][:2]
-        for label in expected["label"]
-    }
-    assert len(choices) > 1
+    for name in ("classifier", "choice"):
+        _, _, expected = server.requests[name][0]
+        assert np.ptp(expected["logits"], axis=0).max() > 1e-2
 
 
 def test_rows_and_columns_give_the_same(server):
