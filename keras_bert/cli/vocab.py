@@ -17,7 +17,10 @@ def add_arguments(parser):
     from keras_bert.cli._common import positive_int
 
     parser.add_argument(
-        "files", metavar="FILES", nargs="+", help="UTF-8 text files"
+        "files",
+        metavar="FILES",
+        nargs="+",
+        help="UTF-8 text files, patterns or folders, packed or not",
     )
     parser.add_argument(
         "-o",
@@ -49,6 +52,18 @@ def add_arguments(parser):
         help="how often a pair of pieces must occur to be merged (default: 2)",
     )
     parser.add_argument(
+        "--sampling",
+        type=float,
+        metavar="EXPONENT",
+        help="the words of a language (one a folder) count as often as its "
+        "share to this power, 0.7 in multilingual BERT",
+    )
+    parser.add_argument(
+        "--text-field",
+        default="text",
+        help="field of a JSON record that holds the text (default: text)",
+    )
+    parser.add_argument(
         "--layout",
         choices=("specials_first", "released"),
         default="specials_first",
@@ -75,15 +90,18 @@ def run(args):
             f"{beside})",
             args.output,
         )
+    if args.sampling is not None and not 0 <= args.sampling <= 1:
+        raise invalid("--sampling", "an exponent from 0 to 1", args.sampling)
     start = time.monotonic()
     tokenizer = BertTokenizer.train(
-        args.files,
+        _texts(args.files, args.text_field, args.sampling is not None),
         vocabulary_size=args.size,
         lowercase=not args.cased,
         strip_accents=False if args.keep_accents else None,
         minimum_frequency=args.min_frequency,
         layout=args.layout,
         progress=_Progress(),
+        sampling=args.sampling,
     )
     tokenizer.save_to_preset(output.parent, vocabulary_file=output.name)
     seconds = time.monotonic() - start
@@ -102,6 +120,38 @@ def run(args):
         "files": [str(Path(file)) for file in args.files],
         "seconds": seconds,
     }
+
+
+def _texts(files, text_field, by_language):
+    """Paths of plain files, or the text of each language."""
+    from keras_bert.data.documents import kind_of
+    from keras_bert.data.documents import read_documents
+    from keras_bert.data.filesystem import is_remote
+    from keras_bert.data.text_files import find_text_files
+    from keras_bert.data.text_files import is_packed
+
+    found = find_text_files(files)
+    is_plain = not by_language and not any(
+        is_packed(path) or is_remote(path) or kind_of(path) in ("jsonl", "wiki")
+        for path, _ in found
+    )
+    if is_plain:
+        return [path for path, _ in found]
+
+    def text(paths):
+        part, size = [], 0
+        for document in read_documents(paths, text_field=text_field):
+            part += document
+            size += sum(map(len, document))
+            if size > 1 << 20:
+                yield "\n".join(part)
+                part, size = [], 0
+        yield "\n".join(part)
+
+    groups = {}
+    for path, group in found:
+        groups.setdefault(group if by_language else "", []).append(path)
+    return {group: text(paths) for group, paths in groups.items()}
 
 
 class _Progress:

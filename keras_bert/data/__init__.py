@@ -4,7 +4,6 @@ from keras_bert.data.corpus import Corpus as Corpus
 from keras_bert.data.documents import read_documents as read_documents
 from keras_bert.data.epoch_cell import EpochCell as EpochCell
 from keras_bert.data.google_records import GoogleSettings as GoogleSettings
-from keras_bert.data.group_sampling import group_factors as group_factors
 from keras_bert.data.masking import Masking as Masking
 from keras_bert.data.memory_shards import MemoryShards as MemoryShards
 from keras_bert.data.next_tokens import next_tokens as next_tokens
@@ -27,3 +26,4 @@ from keras_bert.data.sentences import split_sentences as split_sentences
 from keras_bert.data.shard_folder import ShardFolder as ShardFolder
 from keras_bert.data.unigram import dataset_level as dataset_level
 from keras_bert.data.unigram import unigram_level as unigram_level
+from keras_bert.tokenizers._group_factors import group_factors as group_factors

@@ -79,7 +79,7 @@ def read_block(block, file_format="auto", text_field="text"):
     """
     kind = file_format
     if kind == "auto":
-        kind = _kind_of(block.path)
+        kind = kind_of(block.path)
     start = _next_border(block.path, block.start, kind)
     end = block.end and _next_border(block.path, block.end, kind)
     if end is None or start < end:
@@ -89,7 +89,8 @@ def read_block(block, file_format="auto", text_field="text"):
 
 # A file is cut into many blocks, and all of one process ask the same.
 @functools.lru_cache(maxsize=4096)
-def _kind_of(path):
+def kind_of(path):
+    """The format of a file, by its first lines."""
     lines = []
     size = 0
     for line in read_lines(path):

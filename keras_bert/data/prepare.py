@@ -20,7 +20,6 @@ import tempfile
 
 from keras_bert._errors import invalid
 from keras_bert.data import filesystem
-from keras_bert.data.group_sampling import group_factors
 from keras_bert.data.preparation import Preparation
 from keras_bert.data.preparation import entries_of
 from keras_bert.data.preparation import plan
@@ -28,6 +27,7 @@ from keras_bert.data.preparation import plan_digest
 from keras_bert.data.preparation import run_task
 from keras_bert.data.shard_folder import INDEX
 from keras_bert.data.shard_folder import fingerprint
+from keras_bert.tokenizers._group_factors import group_factors
 
 _SETTINGS = "preparation.json"
 

@@ -17,7 +17,6 @@ import numpy as np
 from keras_bert._errors import invalid
 from keras_bert.data import generators
 from keras_bert.data.generators import generator
-from keras_bert.data.group_sampling import group_factors
 from keras_bert.data.length_buckets import LengthBuckets
 from keras_bert.data.masked_rows import masked_rows
 from keras_bert.data.masking import Masking
@@ -25,6 +24,7 @@ from keras_bert.data.memory_shards import MemoryShards
 from keras_bert.data.segment_pairs import SEGMENTS
 from keras_bert.data.windows import Shard
 from keras_bert.data.windows import windows_of
+from keras_bert.tokenizers._group_factors import group_factors
 
 # Windows that are planned to count the batches of an epoch, about 0.02 s
 # each. With more, what these give is taken for the rest.

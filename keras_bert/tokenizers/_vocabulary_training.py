@@ -15,9 +15,11 @@ import re
 import unicodedata
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
+from keras_bert.tokenizers._group_factors import group_factors
 from keras_bert.tokenizers._normalize import LONGEST_WORD
 from keras_bert.tokenizers._normalize import normalize
 from keras_bert.tokenizers._normalize import words_of
@@ -60,6 +62,7 @@ def train_vocabulary(
     minimum_frequency=2,
     layout="specials_first",
     progress=None,
+    sampling=None,
 ):
     """The tokens of a vocabulary, reserved ones first."""
     for name, value in (
@@ -68,16 +71,11 @@ def train_vocabulary(
     ):
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             raise invalid(name, "an int", value)
-    if isinstance(files, (str, os.PathLike)):
-        files = [files]
-    files = [os.fspath(file) for file in files]
-    for file in files:
-        if not os.path.isfile(file):
-            raise invalid("files", "existing text files", file)
-    if not files:
-        raise invalid("files", "at least one text file", files)
+    groups = [_blocks(_existing(files), progress)]
+    if isinstance(files, Mapping):
+        groups = list(files.values())
     reserved = reserved_tokens(layout, lowercase)
-    words, alphabet = count_words(files, lowercase, strip_accents, progress)
+    words, alphabet = count_groups(groups, lowercase, strip_accents, sampling)
     if not words:
         raise invalid("files", "text with at least one word", files)
     least = len(reserved) + len(alphabet)
@@ -95,7 +93,44 @@ def train_vocabulary(
     )
 
 
-def count_words(files, lowercase, strip_accents, progress=None):
+def _existing(files):
+    """The paths; of a mapping, which holds text and no paths, none."""
+    if isinstance(files, Mapping):
+        return []
+    if isinstance(files, (str, os.PathLike)):
+        files = [files]
+    files = [os.fspath(file) for file in files]
+    for file in files:
+        if not os.path.isfile(file):
+            raise invalid("files", "existing text files", file)
+    if not files:
+        raise invalid("files", "at least one text file", files)
+    return files
+
+
+def count_groups(groups, lowercase, strip_accents, sampling=None):
+    """`count_words` over several languages, each with its factor."""
+    counts, alphabet = [], set()
+    for blocks in groups:
+        words, pieces = count_words(blocks, lowercase, strip_accents)
+        counts.append(words)
+        alphabet.update(pieces)
+    if len(counts) == 1:
+        return counts[0], pieces
+    totals = [sum(words.values()) for words in counts]
+    total = Counter()
+    for words, factor in zip(
+        counts, group_factors(totals, sampling), strict=True
+    ):
+        for word, count in words.items():
+            total[word] += count * factor
+    total = Counter(
+        {word: max(1, round(count)) for word, count in total.items()}
+    )
+    return total, sorted(alphabet, key=lambda c: (c.startswith("##"), c))
+
+
+def count_words(blocks, lowercase, strip_accents):
     """Counter of normalised words, and the sorted alphabet of pieces."""
     words = Counter()
     single = set()
@@ -108,7 +143,7 @@ def count_words(files, lowercase, strip_accents, progress=None):
 
     raw = Counter()
     split = _word_function(lowercase, strip_accents)
-    for number, text in enumerate(_blocks(files, progress), 1):
+    for number, text in enumerate(blocks, 1):
         raw.update(NOT_WHITESPACE.sub("", text).split())
         if len(raw) > RAW_WORDS or number % RAW_BLOCKS == 0:
             split(raw, words)

@@ -291,6 +291,7 @@ class BertTokenizer:
         minimum_frequency=2,
         layout="specials_first",
         progress=None,
+        sampling=None,
     ):
         """A tokenizer with a vocabulary trained on text files.
 
@@ -300,7 +301,8 @@ class BertTokenizer:
         200 characters is [UNK].
 
         Args:
-            files: list of paths of UTF-8 text, or one path.
+            files: list of paths of UTF-8 text, or one path; or a dict from
+                the name of a language to an iterable of its text (str).
             vocabulary_size: int. The most tokens. Fewer come out when the
                 text has no more pairs that occur `minimum_frequency` times.
             lowercase, strip_accents, special_tokens_in_strings: as in the
@@ -311,6 +313,9 @@ class BertTokenizer:
                 0 to 4), or "released" (ids 0 and 100 to 103, with the unused
                 tokens of the published vocabularies).
             progress: function of (bytes read, bytes in all), or `None`.
+            sampling: with several languages, the exponent of their shares,
+                0.7 in multilingual BERT: the words of a language count as
+                often as its share to this power. `None`: as they are.
         """
         strip = lowercase if strip_accents is None else strip_accents
         vocabulary = train_vocabulary(
@@ -321,6 +326,7 @@ class BertTokenizer:
             minimum_frequency,
             layout,
             progress,
+            sampling,
         )
         return cls(
             vocabulary, lowercase, strip_accents, special_tokens_in_strings

@@ -1,6 +1,8 @@
 """`keras-bert vocab`."""
 
 import argparse
+import gzip
+import json
 
 import pytest
 
@@ -76,3 +78,46 @@ def test_what_is_no_utf8_text_is_refused_and_nothing_written(tmp_path, content):
     with pytest.raises(ValueError, match="argument `files`"):
         run(source, "-o", tmp_path / "out" / "vocab.txt")
     assert not (tmp_path / "out").exists()
+
+
+def test_packed_files_json_lines_and_folders_are_read(text, tmp_path):
+    plain = run(text, "-o", tmp_path / "plain" / "vocab.txt", "--size", 60)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.gz").write_bytes(gzip.compress(text.read_bytes()))
+    lines = text.read_text("utf-8").splitlines()
+    found = {}
+    for field in ("text", "body"):
+        records = [json.dumps({field: line, "n": "zzz zzz"}) for line in lines]
+        (folder / "a.gz").write_bytes(gzip.compress(text.read_bytes()))
+        (tmp_path / f"{field}.jsonl").write_text("\n".join(records))
+        source = folder if field == "text" else tmp_path / "body.jsonl"
+        output = tmp_path / field / "vocab.txt"
+        run(source, "-o", output, "--size", 60, "--text-field", field)
+        found[field] = output.read_text()
+    assert found["text"] == found["body"]
+    assert (tmp_path / "plain" / "vocab.txt").read_text() == found["text"]
+    assert plain["vocabulary_size"] == len(found["text"].splitlines())
+    with pytest.raises(ValueError, match="`text_field`"):
+        run(tmp_path / "body.jsonl", "-o", tmp_path / "x" / "vocab.txt")
+
+
+def test_sampling_gives_a_small_language_its_words(tmp_path):
+    # 400 words against 4: shares 0.99 and 0.01, so "xy" counts 8 times; to the
+    # power 0 both languages count alike, "xy" about 400 times.
+    for name, line, count in (("en", "abab cdcd\n", 200), ("is", "xyxy\n", 4)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(line * count)
+    pieces = {}
+    for exponent in (1, 0):
+        output = tmp_path / f"{exponent}" / "vocab.txt"
+        run(
+            tmp_path / "en", tmp_path / "is", "-o", output, "--size", 40,
+            "--sampling", exponent, "--min-frequency", 50,
+        )  # fmt: skip
+        pieces[exponent] = BertTokenizer(output).vocabulary
+    assert "abab" in pieces[1]
+    assert "xyxy" not in pieces[1]
+    assert "xyxy" in pieces[0]
+    with pytest.raises(ValueError, match="`--sampling`"):
+        run(tmp_path / "en", "-o", tmp_path / "v.txt", "--sampling", 3)
