@@ -47,6 +47,7 @@ from keras_bert.tokenizers import BertTokenizer as BertTokenizer
 from keras_bert.training import AdamW as AdamW
 from keras_bert.training import MaskedLMLoss as MaskedLMLoss
 from keras_bert.training import WarmupDecay as WarmupDecay
+from keras_bert.training import distribute as distribute
 from keras_bert.training import metrics as metrics
 
 __version__ = "0.1.0"
