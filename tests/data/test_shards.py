@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from keras_bert.data import Preparation
+from keras_bert.data import PretrainingBatches
 from keras_bert.data import ShardFolder
 from keras_bert.data import group_factors
 from keras_bert.data import prepare
@@ -172,6 +173,7 @@ def test_users_12_workers_and_parts_write_the_same_bytes(
 _KILLED = """
 import sys
 from keras_bert.data import Preparation
+from keras_bert.data import PretrainingBatches
 from keras_bert.data import prepare
 from keras_bert.tokenizers import BertTokenizer
 tokenizer = BertTokenizer(sys.argv[2], lowercase=True)
@@ -262,6 +264,7 @@ def test_missing_torn_and_changed_shards_are_refused(file, tokenizer, tmp_path):
 _FULL = """
 import resource, sys
 from keras_bert.data import Preparation
+from keras_bert.data import PretrainingBatches
 from keras_bert.data import prepare
 from keras_bert.tokenizers import BertTokenizer
 tokenizer = BertTokenizer(sys.argv[2], lowercase=True)
@@ -383,6 +386,7 @@ def test_languages_are_seen_as_often_as_the_exponent_says(tokenizer, tmp_path):
 _MEMORY = """
 import resource, sys
 from keras_bert.data import Preparation
+from keras_bert.data import PretrainingBatches
 from keras_bert.data import prepare
 from keras_bert.tokenizers import BertTokenizer
 tokenizer = BertTokenizer(sys.argv[2], lowercase=True)
@@ -412,3 +416,24 @@ def test_users_12_memory_does_not_grow_with_the_corpus(tokenizer, tmp_path):
         peaks.append(int(done.stdout.split()[-1]) / 1024)
     # Ten times the text: all of it would be 40 MB of ids and sentences.
     assert peaks[1] - peaks[0] < 30
+
+
+def test_the_batches_of_a_large_corpus_are_estimated(
+    shards, tokenizer, monkeypatch
+):
+    settings = {"sequence_length": 32, "batch_size": 1}
+    exact = PretrainingBatches(
+        ShardFolder(shards / "many"), tokenizer, **settings
+    )
+    # As with more windows than are planned: one of a few shards is looked at.
+    monkeypatch.setattr("keras_bert.data.windows.WINDOW_TOKENS", 300)
+    monkeypatch.setattr(
+        "keras_bert.data.pretraining_batches._PLANNED_WINDOWS", 2
+    )
+    rough = PretrainingBatches(
+        ShardFolder(shards / "many"), tokenizer, **settings
+    )
+    assert rough.rows_of_first_epoch < exact.rows_of_first_epoch / 2
+    ratio = rough.batches_per_epoch / exact.batches_per_epoch
+    assert 0.8 < ratio < 1.25
+    assert len(list(rough.epoch(0))) == rough.batches_per_epoch
