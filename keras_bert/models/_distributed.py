@@ -15,6 +15,7 @@ import json
 
 import keras
 import numpy as np
+from keras import ops
 from keras import tree
 
 from keras_bert._errors import invalid
@@ -22,6 +23,8 @@ from keras_bert._tensorflow import tensorflow
 from keras_bert.models import _texts
 from keras_bert.models._batches import MappedPyDataset
 from keras_bert.models._batches import mapped_generator
+from keras_bert.training import MaskedLMLoss
+from keras_bert.training._backend import sum_over_replicas
 from keras_bert.training.distribution._devices import current
 from keras_bert.training.distribution._devices import map_arrays
 from keras_bert.training.distribution._devices import rows_of
@@ -132,6 +135,25 @@ class Distributed:
             with devices.evaluates_whole_batches():
                 return test(*batch, return_dict=True)
         return test(*devices.own_rows(batch), return_dict=True)
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        loss = super().compute_loss(x, y, y_pred, sample_weight, training)
+        devices = current()
+        if training or devices is None or devices.strategy is None:
+            return loss
+        if not all(
+            isinstance(a, MaskedLMLoss) for a in tree.flatten(self.loss)
+        ):
+            return loss
+        # Keras takes the mean of the replicas' losses by their rows. Ours are
+        # shares of one sum, so what counts is only that sum.
+        rows = ops.cast(ops.shape(tree.flatten(x)[0])[0], "float32")
+        share = ops.divide_no_nan(
+            sum_over_replicas(rows), devices.replicas * rows
+        )
+        return loss * share
 
     def reset_metrics(self):
         if not getattr(self, "_keeps_metrics", False):

@@ -8,6 +8,7 @@ import keras
 
 from keras_bert._errors import invalid
 from keras_bert.training import state_file
+from keras_bert.training.distribution._devices import current
 
 
 class Resume(keras.callbacks.Callback):
@@ -23,6 +24,9 @@ class Resume(keras.callbacks.Callback):
     Asked for more epochs than the saved run was, `fit` first ends that run
     with the learning rate that it had, then lays a new warm-up and decay over
     the epochs added. So the result does not depend on where the crash was.
+
+    With several processes (see `distribute`), process 0 writes and all read:
+    the folder has to be one that all of them see.
 
     Args:
         folder: path. Its `step-N` folders belong to this callback.
@@ -127,6 +131,11 @@ class Resume(keras.callbacks.Callback):
             "steps_per_epoch": self._steps,
             "line_end": self._line_end,
         }
+        devices = current()
+        if devices is not None and devices.process:
+            # Process 0 writes. Reading some variables takes all of them.
+            state_file.read_along(self.model)
+            return
         with state_file.whole_folder(f"{self.folder}/step-{step:08d}") as path:
             state_file.write_state(path, self.model, position)
         state_file.prune(self.folder, self.keep)
