@@ -427,9 +427,8 @@ def test_the_batches_of_a_large_corpus_are_estimated(
     )
     # As with more windows than are planned: one of a few shards is looked at.
     monkeypatch.setattr("keras_bert.data.windows.WINDOW_TOKENS", 300)
-    monkeypatch.setattr(
-        "keras_bert.data.pretraining_batches._PLANNED_WINDOWS", 2
-    )
+    for name in ("_PLANNED_WINDOWS", "_PLANNED_SHARDS"):
+        monkeypatch.setattr(f"keras_bert.data.pretraining_batches.{name}", 2)
     rough = PretrainingBatches(
         ShardFolder(shards / "many"), tokenizer, **settings
     )
