@@ -108,8 +108,13 @@ def prepare(
 
 def _claim(folder, settings):
     """Write the settings, or compare with those of an earlier run."""
+    if filesystem.is_file(folder):
+        raise invalid("output", "a folder (this is a file)", folder)
     names = [n for n in filesystem.names_in(folder) if n != ".partial"]
     path = filesystem.join(folder, _SETTINGS)
+    # Without a shard, as after a file that was refused, nothing is bound.
+    if names == [_SETTINGS]:
+        names = []
     if _SETTINGS in names:
         earlier = json.loads(filesystem.read_bytes(path))
         for name, value in {**settings.pop("settings"), **settings}.items():

@@ -7,6 +7,7 @@ reads. A line ends at "\\n" only. Everything is read line by line.
 import bz2
 import contextlib
 import gzip
+import io
 import os
 import posixpath
 from typing import NamedTuple
@@ -97,14 +98,44 @@ def open_text(path):
                     f"{path} is packed with zstd: install the extra `zstd` "
                     "(pip install 'keras3-bert[zstd]')"
                 ) from error
-            import io
-
-            reader = zstandard.ZstdDecompressor().stream_reader(
-                raw, read_across_frames=True
-            )
+            reader = _Zstd(raw, zstandard.ZstdDecompressor())
             yield io.BufferedReader(reader, 1 << 20)
         else:
             yield raw
+
+
+class _Zstd(io.RawIOBase):
+    """Frames of zstd, one after the other; a frame that is cut off raises.
+
+    The reader of `zstandard` takes the end of the file for that of the frame.
+    """
+
+    def __init__(self, raw, decompressor):
+        self._raw = raw
+        self._new_frame = decompressor.decompressobj
+        self._frame = self._new_frame()
+        self._fed = False
+        self._ready = b""
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        while not self._ready:
+            packed = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame, self._fed = self._new_frame(), False
+            packed = packed or self._raw.read(1 << 17)
+            if not packed:
+                if self._fed:
+                    raise EOFError("the last frame is cut off")
+                return 0
+            self._fed = True
+            self._ready = self._frame.decompress(packed)
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
 
 
 def read_lines(path, start=0, end=None):
@@ -134,8 +165,9 @@ def read_lines(path, start=0, end=None):
                 if position == len(raw):
                     raw = raw.removeprefix(b"\xef\xbb\xbf")
                 yield _decoded(raw, path, _place(number, start))
-        except (EOFError, OSError) as error:
-            if not is_packed(path):
+        except Exception as error:
+            # The exceptions of the four formats have no common class.
+            if not is_packed(path) or isinstance(error, ValueError):
                 raise
             raise invalid(
                 "files", f"a whole packed file ({error})", path

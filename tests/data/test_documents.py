@@ -177,12 +177,21 @@ def test_zstd_is_unpacked_and_a_torn_file_is_named(tmp_path):
     text = b"one a.\ntwo b.\n\nthree c."
     # Two frames, as `cat a.zst b.zst` makes them.
     pack = zstandard.ZstdCompressor().compress
-    path.write_bytes(pack(text[:10]) + pack(text[10:]))
+    packed = pack(text[:10]) + pack(text[10:])
+    path.write_bytes(packed)
     assert list(read_documents(path)) == [["one a.", "two b."], ["three c."]]
+    for broken in (packed[:-3], b"no zstd", packed + b"more"):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match="`files`.*whole packed.*a.zst"):
+            list(read_documents(path))
+    path.write_bytes(b"")
+    assert list(read_documents(path)) == []
     torn = tmp_path / "b.gz"
-    torn.write_bytes(gzip.compress(text * 1000)[:-20])
-    with pytest.raises(ValueError, match="`files`.*whole packed.*b.gz"):
-        list(read_documents(torn))
+    whole = gzip.compress(text * 1000)
+    for broken in (whole[:-20], b"no gzip", whole[:12] + whole[60:]):
+        torn.write_bytes(broken)
+        with pytest.raises(ValueError, match="`files`.*whole packed.*b.gz"):
+            list(read_documents(torn))
 
 
 def test_a_json_line_is_a_document_of_passages(tmp_path):

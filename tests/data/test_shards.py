@@ -224,11 +224,23 @@ def test_another_preparation_in_the_folder_is_refused(
     (tmp_path / "mine.txt").write_text("not a shard")
     with pytest.raises(ValueError, match="`output`.*empty folder"):
         prepare(same, tokenizer, tmp_path)
+    with pytest.raises(ValueError, match="`output`.*a file"):
+        prepare(same, tokenizer, tmp_path / "mine.txt")
     for shard in ((4, 3), (-1, 2), (0, 0)):
         with pytest.raises(ValueError, match="argument `shard`"):
             prepare(same, tokenizer, tmp_path / "new", shard=shard)
     with pytest.raises(ValueError, match="argument `workers`"):
         prepare(same, tokenizer, tmp_path / "new", workers=0)
+
+
+def test_a_file_that_was_refused_can_be_mended(tokenizer, tmp_path):
+    text = tmp_path / "a.txt"
+    text.write_bytes("é".encode("latin-1"))
+    preparation = Preparation((str(text),))
+    with pytest.raises(ValueError, match="`files`.*Latin-1"):
+        prepare(preparation, tokenizer, tmp_path / "out")
+    text.write_text("w1 w2\n")
+    assert prepare(preparation, tokenizer, tmp_path / "out")["tokens"] == 2
 
 
 def test_shards_of_another_vocabulary_are_refused(shards, tokenizer):
