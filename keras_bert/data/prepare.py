@@ -16,7 +16,10 @@ import json
 import multiprocessing
 import os
 import shutil
+import signal
 import tempfile
+import threading
+import time
 
 from keras_bert._errors import invalid
 from keras_bert.data import filesystem
@@ -152,7 +155,10 @@ def _run_here(
     # Fork would copy a TensorFlow that is running.
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(
-        min(workers, max(1, len(numbers))), context
+        min(workers, max(1, len(numbers))),
+        context,
+        initializer=_end_with,
+        initargs=(os.getpid(),),
     ) as pool:
         futures = [
             pool.submit(work, (number, tasks[number])) for number in numbers
@@ -167,6 +173,17 @@ def _run_here(
             for future in futures:
                 future.cancel()
             raise
+
+
+def _end_with(parent):
+    """Ends this process soon after its parent has gone, however it went."""
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def run_task_from_config(settings, tokenizer_config, folder, task):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -176,10 +177,21 @@ from keras_bert.data import Preparation
 from keras_bert.data import PretrainingBatches
 from keras_bert.data import prepare
 from keras_bert.tokenizers import BertTokenizer
-tokenizer = BertTokenizer(sys.argv[2], lowercase=True)
-print("ready", flush=True)
-prepare(Preparation((sys.argv[1],), shard_bytes=100), tokenizer, sys.argv[3])
+if __name__ == "__main__":
+    tokenizer = BertTokenizer(sys.argv[2], lowercase=True)
+    prepare(
+        Preparation((sys.argv[1],), shard_bytes=100), tokenizer, sys.argv[3],
+        workers=2,
+    )
 """
+
+
+def is_running(process):
+    """Whether a folder of /proc is that of a process that is no zombie."""
+    try:
+        return "(zombie)" not in (process / "status").read_text()
+    except OSError:
+        return False
 
 
 def test_sigkill_leaves_whole_shards_and_a_rerun_the_same_bytes(
@@ -191,20 +203,28 @@ def test_sigkill_leaves_whole_shards_and_a_rerun_the_same_bytes(
     prepare(preparation, tokenizer, tmp_path / "whole")
     wanted = files_of(tmp_path / "whole")
     out = tmp_path / "killed"
+    script = tmp_path / "killed.py"
+    script.write_text(_KILLED)
     process = subprocess.Popen(
-        [sys.executable, "-c", _KILLED, file, str(vocabulary), str(out)],
-        stdout=subprocess.PIPE,
+        [sys.executable, script, file, vocabulary, out],
         stderr=subprocess.DEVNULL,
     )
-    process.stdout.readline()
     # As soon as some shards are there: at whatever instant that is.
     while not list(out.glob("shard-00002-*.tfrecord")):
         assert process.poll() is None
         time.sleep(0.001)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    children = [Path("/proc", child) for child in children.read_text().split()]
+    assert len(children) >= 2
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
+    # The workers end with it and do not stay behind.
+    deadline = time.monotonic() + 60
+    while any(map(is_running, children)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     left = files_of(out)
-    assert 3 <= len(left) < len(wanted)
+    assert len(left) >= 3
     assert all(wanted[name] == data for name, data in left.items())
     prepare(preparation, tokenizer, out)
     assert files_of(out) == wanted
