@@ -29,13 +29,25 @@ def open_source(
     words=None,
 ):
     """Shards for `PretrainingBatches`, or a list of static record files."""
+    of_text = {"file_format": file_format, "text_field": text_field}
+    of_text |= {"words": words}
+
+    def no_text():
+        for name, value in of_text.items():
+            if value not in ("auto", "text", None):
+                raise invalid(
+                    name, "nothing with what is tokenized already", value
+                )
+
     if isinstance(files_or_dir, Corpus | MemoryShards | ShardFolder):
+        no_text()
         source = files_or_dir
         if isinstance(source, Corpus):
             source = MemoryShards([source])
         elif isinstance(source, ShardFolder):
             source.check_tokenizer(tokenizer)
     elif shards := _shard_folder(files_or_dir):
+        no_text()
         source = ShardFolder(shards)
         if source.index["format"] != "keras_bert":
             return google_files(shards)
@@ -43,6 +55,7 @@ def open_source(
     else:
         records = google_files(files_or_dir)
         if records:
+            no_text()
             return records
         preparation = Preparation(
             _names(files_or_dir),

@@ -1,5 +1,7 @@
 """Batches from the original's static records."""
 
+import os
+
 import keras
 import numpy as np
 
@@ -127,7 +129,7 @@ def google_files(files):
     """The paths, if `files` names static records of the original."""
     paths = [
         path
-        for name in ([files] if isinstance(files, str) else files)
+        for name in ([files] if isinstance(files, str | os.PathLike) else files)
         for path in _paths(str(name))
     ]
     if not paths or not all(_is_record_file(path) for path in paths):

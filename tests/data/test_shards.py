@@ -141,6 +141,33 @@ def test_a_run_goes_on_among_shards_without_reading_those_before(
     assert len(loaded) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("file_format", "prose"), ("text_field", "body"), ("words", "spaces")],
+)
+def test_options_of_text_are_refused_with_shards(
+    file, shards, tokenizer, name, value
+):
+    with pytest.raises(ValueError, match=f"argument `{name}`.*tokenized"):
+        pretraining_dataset(shards / "one", tokenizer, **{name: value})
+
+
+def test_options_of_text_change_what_is_read(file, tokenizer, tmp_path):
+    wanted = digests(pretraining_dataset(file, tokenizer, 32, 4))
+    for options in (
+        {"file_format": "wikitext", "next_sentence": False},
+        {"words": list, "masking": "whole_words"},
+    ):
+        found = digests(pretraining_dataset(file, tokenizer, 32, 4, **options))
+        assert found != wanted
+    records = tmp_path / "a.jsonl"
+    records.write_text('{"body": "w1 w2."}\n' * 30)
+    dataset = pretraining_dataset(
+        records, tokenizer, 32, 2, text_field="body", next_sentence=False
+    )
+    assert digests(dataset)
+
+
 def test_text_that_does_not_fit_goes_to_a_temporary_folder(
     file, tokenizer, monkeypatch
 ):
