@@ -1,12 +1,12 @@
 """A pretraining run: model, data, phases, reports."""
 
-import hashlib
 import itertools
 import statistics
 import time
 
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
+from keras_bert.cli._pretrain_text import tokenizer_of_shards
 from keras_bert.cli._run_log import RunLog
 from keras_bert.cli._run_log import RunProgress
 from keras_bert.cli._run_log import guard_of
@@ -23,26 +23,19 @@ _TRIAL_STEPS = 12
 _HELD_OUT_BATCHES = 20
 
 
-def fingerprint(corpus):
-    """What a resumed run compares its text with."""
-    digest = hashlib.sha256()
-    for part in (corpus.ids, corpus.sentence_bounds, corpus.document_bounds):
-        digest.update(memoryview(part).cast("B"))
-    return digest.hexdigest()
-
-
-def dataset_of(corpus, tokenizer, settings, length, **arguments):
+def dataset_of(text, tokenizer, settings, length, **arguments):
     """The `pretraining_dataset` of these settings for one row length."""
     from keras_bert import data
 
     left_to_right = settings["objective"] == "left-to-right"
     dataset = data.pretraining_dataset(
-        corpus,
+        text.source,
         tokenizer,
         sequence_length=length,
         # One batch is one update; `accumulate` works through it in parts.
         batch_size=settings["batch_size"] * settings["accumulate"],
         seed=settings["seed"],
+        masking=settings["masking"],
         mask_rate=settings["mask_rate"],
         mask_token_rate=settings["mask_token_rate"],
         random_token_rate=settings["random_token_rate"],
@@ -114,7 +107,7 @@ def new_model(settings, tokenizer, line_steps):
 
 
 def train(
-    folder, settings, stages, corpus, model, schedule, tokenizer, held_out=None
+    folder, settings, stages, text, model, schedule, tokenizer, held_out=None
 ):
     """Runs what is left of the run in `folder`; gives the figures.
 
@@ -122,7 +115,7 @@ def train(
         folder: `RunFolder`; its newest checkpoint is where the run goes on.
         settings: dict, all options of the verb.
         stages: list of (first step, last step).
-        corpus, held_out: `Corpus`; the second may be None.
+        text, held_out: `Text`; the second may be None.
         model, schedule: of `new_model`.
         tokenizer: `BertTokenizer`.
     """
@@ -131,9 +124,7 @@ def train(
     steps = settings["steps"]
     plan = phases.segments(settings["phases"], stages)
     per_epoch = {
-        length: int(
-            dataset_of(corpus, tokenizer, settings, length).cardinality()
-        )
+        length: int(dataset_of(text, tokenizer, settings, length).cardinality())
         for length, _ in settings["phases"]
     }
     epochs = phases.positions(plan, per_epoch)
@@ -142,7 +133,7 @@ def train(
     if checkpoint is not None:
         log.resume(checkpoint, state_file.read_state(checkpoint, model))
     folder.begin_at(log.step)
-    _announce(settings, plan, per_epoch, corpus, model, log.step)
+    _announce(settings, plan, per_epoch, text, model, log.step)
     started = time.monotonic()
     for segment, first_epoch in zip(plan, epochs, strict=True):
         end = min(segment.end, steps)
@@ -152,7 +143,7 @@ def train(
         epoch, batch = divmod(log.step - segment.first, per_epoch[length])
         count = end - log.step
         dataset = dataset_of(
-            corpus,
+            text,
             tokenizer,
             settings,
             length,
@@ -201,7 +192,7 @@ def _held_out(held_out, settings):
 
     length = settings["phases"][0][0]
     return lambda model: held_out_figures(
-        model, held_out, length, settings["objective"], _HELD_OUT_BATCHES
+        model, held_out.source, length, settings["objective"], _HELD_OUT_BATCHES
     )
 
 
@@ -222,7 +213,7 @@ def _steps_left(plan, steps, step):
     return left
 
 
-def _announce(settings, plan, per_epoch, corpus, pretrainer, done):
+def _announce(settings, plan, per_epoch, text, pretrainer, done):
     steps, rows = settings["steps"], settings["batch_size"]
     if settings["accumulate"] > 1:
         rows = f"{settings['accumulate']} x {rows}"
@@ -233,11 +224,12 @@ def _announce(settings, plan, per_epoch, corpus, pretrainer, done):
         if count > 0:
             epochs += count / per_epoch[part.sequence_length]
             shown.append(f"{count:,} of {rows} x {part.sequence_length}")
+    tokens = ""
+    if text.num_tokens is not None:
+        tokens = f" = {round(epochs * text.num_tokens):,} tokens"
     print(
-        f"{_common.counted(corpus.num_documents, 'document')}, "
-        f"{corpus.num_tokens:,} tokens; "
-        f"{steps:,} steps ({', then '.join(shown)}) = {epochs:.1f} epochs = "
-        f"{round(epochs * corpus.num_tokens):,} tokens; "
+        f"{text}; {steps:,} steps ({', then '.join(shown)}) = {epochs:.1f} "
+        f"epochs{tokens}; "
         f"{pretrainer.count_params():,} parameters",
         flush=True,
     )
@@ -245,7 +237,7 @@ def _announce(settings, plan, per_epoch, corpus, pretrainer, done):
         print(f"goes on after step {done:,}", flush=True)
 
 
-def steps_for(minutes, settings, corpus, tokenizer):
+def steps_for(minutes, settings, text, tokenizer):
     """How many steps fit in the time, tried on a model of the same size."""
     import keras
 
@@ -259,7 +251,7 @@ def steps_for(minutes, settings, corpus, tokenizer):
             )
         )
         dataset = dataset_of(
-            corpus, tokenizer, settings, length, epochs=_TRIAL_STEPS
+            text, tokenizer, settings, length, epochs=_TRIAL_STEPS
         )
         copy.fit(dataset.take(_TRIAL_STEPS), verbose=0, callbacks=[timer])
         # The first step compiles.
@@ -287,6 +279,11 @@ def tokenizer_of(settings):
         return _common.tokenizer_from(
             settings["vocab"], settings["cased"], settings["uncased"]
         )
+    tokenizer = tokenizer_of_shards(settings["files"])
+    if tokenizer is not None:
+        return tokenizer
     if settings["model"]:
         return BertTokenizer.from_preset(settings["model"])
-    raise invalid("--vocab", "a vocabulary file with --config", None)
+    raise invalid(
+        "--vocab", "a vocabulary file with --config (shards have it)", None
+    )

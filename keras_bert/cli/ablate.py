@@ -12,6 +12,10 @@ EXAMPLE = (
     "keras-bert ablate feature-based --data conll --model bert_base -o table"
 )
 NAMES = (
+    "pretraining",
+    "masking",
+    "size",
+    "steps",
     "feature-based",
     "stability",
 )

@@ -34,6 +34,8 @@ DEFAULTS = {
     "seed": 1,
     "next_sentence": "auto",
     "objective": "masked",
+    "sampling": None,
+    "masking": "pieces",
     "mask_rate": 0.15,
     "mask_token_rate": 0.8,
     "random_token_rate": 0.1,
@@ -127,6 +129,17 @@ def add_arguments(parser):
         "left-to-right: predict every next token from those before it",
         choices=("masked", "left-to-right"),
     )
+    option(
+        "--sampling",
+        "exponent for folders of several languages, as 0.7 of the "
+        "multilingual recipe",
+        float,
+    )
+    option(
+        "--masking",
+        "what is chosen together",
+        choices=("pieces", "whole_words", "spans"),
+    )
     option("--mask-rate", "share of tokens chosen", float)
     option("--mask-token-rate", "share of them replaced by [MASK]", float)
     option("--random-token-rate", "share replaced by a random token", float)
@@ -162,10 +175,10 @@ def pretrain(output, given, resume=False):
 
     Returns the result that is written to result.json.
     """
-    from keras_bert import data
     from keras_bert.cli import _evaluate_pretraining
     from keras_bert.cli import _pretrain
     from keras_bert.cli._curves import draw_curves
+    from keras_bert.cli._pretrain_text import Text
     from keras_bert.cli._run_folder import RunFolder
 
     folder = RunFolder(output)
@@ -179,14 +192,12 @@ def pretrain(output, given, resume=False):
     tokenizer = _pretrain.tokenizer_of(settings)
     # Sizes and names are looked at before a long text is read.
     _pretrain.check_lengths(_with_phases(settings), _longest(settings))
-    corpus = data.Corpus.from_files(settings["files"], tokenizer)
+    text = Text(settings["files"], tokenizer, settings["sampling"])
     # Read now: a wrong name must not cost the whole run.
-    held_out = settings["held_out"] and data.Corpus.from_files(
-        settings["held_out"], tokenizer
-    )
-    found = _pretrain.fingerprint(corpus)
+    held_out = settings["held_out"] and Text(settings["held_out"], tokenizer)
+    found = text.fingerprint()
     if description is None:
-        settings = _completed(settings, corpus, tokenizer)
+        settings = _completed(settings, text, tokenizer)
         stages = [(0, settings["schedule_steps"] or settings["steps"])]
     else:
         if found != description["text"]:
@@ -209,8 +220,8 @@ def pretrain(output, given, resume=False):
             "settings": settings,
             "stages": stages,
             "text": found,
-            "documents": corpus.num_documents,
-            "tokens": corpus.num_tokens,
+            "documents": text.num_documents,
+            "tokens": text.num_tokens,
         }
     )
     if description is None:
@@ -219,7 +230,7 @@ def pretrain(output, given, resume=False):
         folder,
         settings,
         stages,
-        corpus,
+        text,
         pretrainer,
         schedule,
         tokenizer,
@@ -235,7 +246,7 @@ def pretrain(output, given, resume=False):
     if held_out:
         result["held_out"] = _evaluate_pretraining.evaluate_pretraining(
             pretrainer,
-            held_out,
+            held_out.source,
             tokenizer,
             settings["phases"][-1][0],
             objective=settings["objective"],
@@ -319,7 +330,7 @@ def _longest(settings):
     return config.get("max_sequence_length", 512)
 
 
-def _completed(settings, corpus, tokenizer):
+def _completed(settings, text, tokenizer):
     """Settings of a new run with nothing left open."""
     from keras_bert.cli import _pretrain
 
@@ -329,14 +340,15 @@ def _completed(settings, corpus, tokenizer):
     if settings["objective"] == "left-to-right":
         pairs = False
     if pairs is None:
-        pairs = corpus.num_documents >= 2
+        # The records of static files are pairs.
+        pairs = text.num_documents is None or text.num_documents >= 2
     settings["next_sentence"] = pairs
     # Refuses bad settings of the data before the folder exists.
     for length, _ in settings["phases"]:
-        _pretrain.dataset_of(corpus, tokenizer, settings, length)
+        _pretrain.dataset_of(text, tokenizer, settings, length)
     if settings["minutes"] is not None:
         settings["steps"] = _pretrain.steps_for(
-            settings["minutes"], settings, corpus, tokenizer
+            settings["minutes"], settings, text, tokenizer
         )
     if settings["log_every"] is None:
         settings["log_every"] = max(1, min(1000, -(-settings["steps"] // 20)))

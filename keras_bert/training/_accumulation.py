@@ -54,7 +54,7 @@ def split(arrays, parts):
             raise invalid(
                 "accumulate", f"a divisor of the batch of {rows} rows", parts
             )
-        return ops.reshape(array, (-1, parts, *array.shape[1:]))
+        return ops.reshape(array, (-1, parts, *ops.shape(array)[1:]))
 
     return tree.map_structure(one, arrays)
 

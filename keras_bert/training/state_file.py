@@ -75,7 +75,7 @@ def write_state(folder, model, position):
         "keras": keras.version(),
         "position": position,
         "variables": {
-            group: [[v.path, str(v.dtype)] for v in variables]
+            group: [[v.path, str(v.dtype), list(v.shape)] for v in variables]
             for group, variables in groups.items()
         },
     }
@@ -194,11 +194,16 @@ def _description(folder):
 def _compare(folder, group, variables, saved):
     """The model must be the one that was saved, apart from its names.
 
-    Names of models count up within a process ("bert_pretrainer_1"), so only
-    the last part of each path is compared.
+    Names of models count up within a process ("bert_pretrainer_1") and are a
+    part of the paths and of the names of the optimizer's variables.
     """
-    found = [(v.path.split("/")[-1], str(v.dtype)) for v in variables]
-    saved = [(path.split("/")[-1], dtype) for path, dtype in saved]
+
+    def known(path, dtype, shape):
+        name = "" if group == "optimizer" else path.split("/")[-1]
+        return f"{name} {dtype} {tuple(shape)}".strip()
+
+    found = [known(v.path, v.dtype, v.shape) for v in variables]
+    saved = [known(*entry) for entry in saved]
     if found == saved:
         return
     different = [
