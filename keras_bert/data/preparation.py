@@ -150,7 +150,7 @@ def task_corpora(preparation, number, blocks, tokenizer):
     part = 0
     rest = iter(documents)
     while True:
-        taken = _up_to(rest, most)
+        taken = _UpTo(rest, most)
         corpus = Corpus.tokenized(taken, tokenizer, preparation.words)
         if corpus is not None:
             if preparation.max_length is not None:
@@ -167,7 +167,7 @@ def task_corpora(preparation, number, blocks, tokenizer):
             return
 
 
-class _up_to:
+class _UpTo:
     """The documents of an iterator until they hold so many characters."""
 
     def __init__(self, documents, most):
