@@ -11,6 +11,7 @@ from keras_bert.export.classification import (
 )
 from keras_bert.export.exportable import Exportable as Exportable
 from keras_bert.export.mask_signature import mask_signature as mask_signature
+from keras_bert.export.signature import Signature as Signature
 from keras_bert.export.text_signature import (
     text_pair_signature as text_pair_signature,
 )

@@ -60,7 +60,9 @@ class Exportable:
         and `padding_mask` (`model.input`) and refuses ids and lengths out of
         range. To load it, `tensorflow` and `tensorflow_text` must be
         imported, nothing else. TensorFlow Serving warms up with the requests
-        in its `assets.extra`.
+        in its `assets.extra`. Defaults (`text_pair`, `row_lengths`) are
+        filled in by TensorFlow Serving and by `loaded.serve`; Python's
+        `loaded.signatures["serving_default"]` wants them spelled out.
 
         ONNX and LiteRT files take ids alone, with any number of rows of any
         length, and lose the strings and the checks; see `onnx_file.py` and

@@ -2,9 +2,15 @@
 
     python every_task.py VOCABULARY FOLDER
 
-It writes FOLDER/<name>/ (SavedModels) and FOLDER/requests.json: per model a
-list of [signature, inputs, expected outputs]. Run as a process of its own, so
-that the package that it imports can be renamed afterwards.
+writes FOLDER/<name>/ (SavedModels), FOLDER/<name>.keras, FOLDER/<name>.preset/
+and FOLDER/requests.json: per model a list of [signature, inputs, expected
+outputs]. It is a process of its own, so that the package that it imports can
+be renamed afterwards.
+
+    python every_task.py FOLDER
+
+loads the `.keras` files and the presets, under whatever backend, and writes
+what they give for ids and for strings to FOLDER/reloaded.json.
 """
 
 import json
@@ -32,6 +38,8 @@ QUESTIONS = ["a fox", "the cat saw", "dog"]
 CONTEXTS = ["the old fox ran. " * 9, "", "Élan: the  dog ate, 猫 and a bird."]
 ENDINGS = [["ran", "saw a bird"], ["", "not"], ["a", "the very old dog"]]
 MASKED = ["the [MASK] ran", "[MASK] and [SEP] [MASK]", "[MASK]s"]
+# Built under TensorFlow only, and not reloaded.
+FORMS = ("regression", "reluctant", "vectors", "pretrainer")
 
 
 def build(vocabulary):
@@ -237,6 +245,9 @@ def main(vocabulary, folder):
         strings = REQUESTS[type(model)](model)
         requests[name] = [("serving_default", *one) for one in strings]
         requests[name] += [("ids", *one) for one in id_requests(model)]
+    for name, model in models.items():
+        model.save(folder / f"{name}.keras")
+        model.save_to_preset(folder / f"{name}.preset")
     if keras.config.backend() == "tensorflow":
         for name, model in models.items():
             model.export(folder / name)
@@ -244,7 +255,6 @@ def main(vocabulary, folder):
         # As `export` does it, but all in one child process.
         jobs = []
         for name, model in models.items():
-            model.save(folder / f"{name}.keras")
             shapes = {key: list(one.shape) for key, one in model.input.items()}
             jobs.append(
                 (
@@ -256,12 +266,64 @@ def main(vocabulary, folder):
                 )
             )
         by_tensorflow.run_child(jobs)
-    text = json.dumps(requests, default=lambda value: value.tolist())
-    (folder / "requests.json").write_text(text)
+    write(folder / "requests.json", requests)
     print(kb.__file__)
+
+
+def reload(folder):
+    reloaded = {}
+    for name, requests in json.loads(
+        (folder / "requests.json").read_text()
+    ).items():
+        if name in FORMS:
+            continue
+        model = keras.saving.load_model(folder / f"{name}.keras")
+        x = next(x for signature, x, _ in requests if signature == "ids")
+        outputs = model.predict_on_batch(
+            {key: np.array(value, "int32") for key, value in x.items()}
+        )
+        if not isinstance(outputs, dict):
+            outputs = {model._output_name: outputs}
+        reloaded[name] = [("ids", x, outputs)]
+        # The preset: the same class, settings and weights, so that one
+        # request of strings stands for all.
+        preset = kb.load(folder / f"{name}.preset")
+        assert type(preset) is type(model)
+        for one, other in zip(preset.weights, model.weights, strict=True):
+            assert one.path.split("/")[1:] == other.path.split("/")[1:]
+            np.testing.assert_array_equal(
+                *(keras.ops.convert_to_numpy(w) for w in (one, other))
+            )
+        assert without_names(preset.get_config()) == without_names(
+            model.get_config()
+        )
+        if name == "classifier":
+            strings = next(iter(text_requests(preset)))
+            reloaded[name].append(("serving_default", *strings))
+    write(folder / "reloaded.json", reloaded)
+    print(keras.config.backend())
+
+
+def without_names(config):
+    """A config without the names that Keras numbers."""
+    if isinstance(config, dict):
+        return {
+            key: without_names(value)
+            for key, value in config.items()
+            if key not in ("name", "shared_object_id", "build_config")
+        }
+    if isinstance(config, list | tuple):
+        return [without_names(one) for one in config]
+    return config
+
+
+def write(path, requests):
+    text = json.dumps(requests, default=lambda value: value.tolist())
+    path.write_text(text)
 
 
 if __name__ == "__main__":
     # A word without a piece is there on purpose.
     warnings.simplefilter("ignore")
-    main(*map(Path, sys.argv[1:]))
+    arguments = list(map(Path, sys.argv[1:]))
+    reload(*arguments) if len(arguments) == 1 else main(*arguments)

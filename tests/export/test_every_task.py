@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import keras
 import numpy as np
 import pytest
+from every_task import FORMS
 from every_task import VOCABULARY
 
 import keras_bert
@@ -26,7 +27,6 @@ HERE = Path(__file__).parent
 NAMES = ["classifier", "tagger", "answerer", "choice", "masked", "embedder"]
 # What TensorFlow writes is one for all backends: further forms are looked at
 # once.
-FORMS = ["regression", "reluctant", "vectors", "pretrainer"]
 if keras.config.backend() == "tensorflow":
     NAMES += FORMS
 CLASSES = ["label", "logits", "probabilities"]
@@ -100,6 +100,36 @@ def server(tmp_path_factory, tensorflow_python):
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def reloaded(server):
+    """What the saved files give in a new process under another backend."""
+    backends = ["tensorflow", "jax", "torch"]
+    here = backends.index(keras.config.backend())
+    other = backends[(here + 1) % 3]
+    done = subprocess.run(
+        [sys.executable, HERE / "every_task.py", server.models],
+        env={**os.environ, "KERAS_BACKEND": other},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-1] == other
+    return json.loads((server.models / "reloaded.json").read_text())
+
+
+def test_files_and_presets_reload_under_another_backend(server, reloaded):
+    assert set(reloaded) == set(NAMES) - set(FORMS)
+    for name, requests in reloaded.items():
+        expected = {
+            (signature, json.dumps(inputs)): outputs
+            for signature, inputs, outputs in server.requests[name]
+        }
+        for signature, inputs, outputs in requests:
+            assert_same(outputs, expected[signature, json.dumps(inputs)])
+    assert len(reloaded["classifier"]) == 2
 
 
 def columns(server, name, inputs, signature="serving_default"):
