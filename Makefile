@@ -75,7 +75,7 @@ test-torch: $(VENV)/test
 	KERAS_BACKEND=torch $(BIN)/python -m pytest $(EACH) $(PYTEST_ARGS)
 
 # The guides at the tiny size, as CI runs them.
-guides: $(VENV)/base
+guides: $(VENV)/jax
 	rm -rf demo_output/guides && mkdir -p demo_output/guides
 	cd demo_output/guides && for guide in ../../guides/*.py; do \
 		echo "$$guide"; \

@@ -153,6 +153,12 @@ def add_arguments(parser):
     option("--save-every", "steps between checkpoints", positive)
     option("--keep", "number of last checkpoints that stay", positive)
     parser.add_argument(
+        "--devices",
+        type=positive,
+        help="devices that each batch is spread over; a run may go on with "
+        "another number",
+    )
+    parser.add_argument(
         "--resume",
         action="store_true",
         help="go on with the run in -o where it stopped (a new run if there "
@@ -167,7 +173,19 @@ def run(args):
         for name, value in vars(args).items()
         if name in DEFAULTS and value not in (None, [])
     }
-    return pretrain(args.output, given, resume=args.resume)
+    if args.devices is None:
+        return pretrain(args.output, given, resume=args.resume)
+    from keras_bert.training import distribute
+
+    with distribute(devices=args.devices) as chosen:
+        if chosen is not None and chosen.processes > 1:
+            raise invalid(
+                "--devices",
+                "the devices of one process; for several hosts write a script "
+                "as guides/pretrain_on_tpu.py",
+                args.devices,
+            )
+        return pretrain(args.output, given, resume=args.resume)
 
 
 def pretrain(output, given, resume=False):

@@ -116,17 +116,16 @@ class Distributed:
         finally:
             self._keeps_metrics = False
         callbacks.on_test_end(logs)
-        if return_dict:
-            return logs
-        values = list(logs.values())
-        return values[0] if len(values) == 1 else values
+        return logs if return_dict else self._flatten_metrics_in_order(logs)
 
     def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
         devices = current()
         if devices is None or devices.evaluates_whole_batches() is None:
             return super().test_on_batch(x, y, sample_weight, **kwargs)
         logs = self._evaluate_batch(devices, x, y, sample_weight)
-        return logs if kwargs.get("return_dict") else list(logs.values())
+        if kwargs.get("return_dict"):
+            return logs
+        return self._flatten_metrics_in_order(logs)
 
     def _evaluate_batch(self, devices, x, y, sample_weight):
         batch = (x, y, sample_weight)
