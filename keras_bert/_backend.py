@@ -49,6 +49,11 @@ def is_concrete(x):
     return True
 
 
+def compiles_per_shape():
+    """Whether a step is compiled anew for every shape of its inputs."""
+    return keras.config.backend() != "torch"
+
+
 def attention_scores(query, key, mask):
     """Softmax of the masked logits, in float32: [batch, heads, to, from].
 

@@ -107,7 +107,7 @@ def row_width(lengths, preprocessor):
     longest = int(np.max(lengths, initial=1))
     limit = preprocessor.sequence_length
     return next(
-        (width for width in _texts.BUCKETS if longest <= width < limit), limit
+        (width for width in _texts.widths() if longest <= width < limit), limit
     )
 
 

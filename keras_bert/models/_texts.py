@@ -6,12 +6,20 @@ tf.data dataset are (x, y) or (x, y, sample_weight) with x alike.
 
 import numpy as np
 
+from keras_bert._backend import compiles_per_shape
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
 
 # Rows are padded only to the next of these widths above the longest row of
 # the batch: few enough that a compiled step is traced a handful of times.
 BUCKETS = (16, 32, 64, 128, 256, 384, 512)
+# Where nothing is compiled a further width costs nothing.
+_FINE = tuple(range(8, 513, 8))
+
+
+def widths():
+    """The widths that rows are padded to in training and prediction."""
+    return BUCKETS if compiles_per_shape() else _FINE
 
 
 def is_ids(x):
@@ -86,15 +94,16 @@ def check_lengths(count, **others):
             )
 
 
-def trim(rows, widths=BUCKETS):
+def trim(rows, to=BUCKETS):
     """Cuts the padding that no row of the batch needs."""
     tf = tensorflow()
     mask = rows["padding_mask"]
     limit = mask.shape[-1]
-    widths = [width for width in widths if width < limit] + [limit]
+    to = tf.constant(
+        [width for width in to if width < limit] + [limit], "int64"
+    )
     longest = tf.reduce_max(tf.math.count_nonzero(mask, axis=-1))
-    widths = tf.constant(widths, tf.int64)
-    width = tf.reduce_min(tf.boolean_mask(widths, widths >= longest))
+    width = tf.reduce_min(tf.boolean_mask(to, to >= longest))
     per_token = ("token_ids", "segment_ids", "padding_mask")
     return {
         key: value[..., :width] if key in per_token else value
@@ -102,21 +111,71 @@ def trim(rows, widths=BUCKETS):
     }
 
 
+# Batches among which rows are sorted by length; the number is that of
+# transformers' group_by_length.
+_GROUPED = 50
+
+
+def row_batches(lengths, batch_size, shuffle):
+    """A dataset of int64 row numbers, one vector per batch.
+
+    Unshuffled, the rows keep their order. Shuffled, the whole data set is (no
+    buffer: files sorted by label must train as well), and then rows of
+    similar length come together: each 50 batches' worth of rows is sorted by
+    length, cut into batches, and these are shuffled. Only the very last
+    batch may be short.
+    """
+    tf = tensorflow()
+    count = len(lengths)
+    rows = tf.data.Dataset.range(count)
+    if not shuffle:
+        return rows.batch(batch_size)
+    rows = rows.shuffle(count, seed=np.random.randint(2**31 - 1))
+    lengths = tf.constant(lengths, tf.int64)
+
+    def batches(numbers):
+        numbers = tf.gather(numbers, tf.argsort(tf.gather(lengths, numbers)))
+        # Cut from the longest rows on, so that a short batch is a cheap one.
+        found = tf.data.Dataset.from_tensor_slices(numbers[::-1])
+        return found.batch(batch_size).shuffle(
+            _GROUPED, seed=seed, reshuffle_each_iteration=True
+        )
+
+    seed = np.random.randint(2**31 - 1)
+    batches = tf.autograph.experimental.do_not_convert(batches)
+    grouped = max(1, min(_GROUPED, count // (4 * batch_size)))
+    rows = rows.batch(grouped * batch_size).flat_map(batches)
+    return rows.apply(
+        tf.data.experimental.assert_cardinality(-(-count // batch_size))
+    )
+
+
+def text_lengths(arrays):
+    """Bytes of each example, which tell lengths apart without tokenizing."""
+    lengths = np.zeros(len(arrays[0]), "int64")
+    for array in arrays:
+        sizes = np.fromiter(map(len, array.reshape(-1)), "int64", array.size)
+        lengths += sizes.reshape(len(array), -1).max(axis=1, initial=0)
+    return lengths
+
+
 def text_dataset(arrays, y, sample_weight, batch_size, shuffle, prepare):
     """Batches of prepared rows from arrays of texts, order kept or not."""
     tf = tensorflow()
-    count = len(arrays[0])
     x = arrays[0] if len(arrays) == 1 else arrays
     elements = tuple(part for part in (x, y, sample_weight) if part is not None)
     if y is None and sample_weight is not None:
         raise invalid("sample_weight", "None when `y` is None", sample_weight)
-    dataset = tf.data.Dataset.from_tensor_slices(elements)
-    if shuffle:
-        # The whole data set, not a buffer: sorted files must train as well.
-        dataset = dataset.shuffle(count, seed=np.random.randint(2**31 - 1))
-    dataset = dataset.batch(batch_size)
-    prepare = tf.autograph.experimental.do_not_convert(prepare)
-    dataset = dataset.map(prepare, num_parallel_calls=tf.data.AUTOTUNE)
+    elements = tf.nest.map_structure(tf.constant, elements)
+
+    def batch(numbers):
+        return prepare(
+            *tf.nest.map_structure(lambda a: tf.gather(a, numbers), elements)
+        )
+
+    batch = tf.autograph.experimental.do_not_convert(batch)
+    dataset = row_batches(text_lengths(arrays), batch_size, shuffle)
+    dataset = dataset.map(batch, num_parallel_calls=tf.data.AUTOTUNE)
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 

@@ -16,6 +16,8 @@ from keras_bert.models._guards import argument_errors
 from keras_bert.models._guards import state_kept
 from keras_bert.models._guards import unused_pooler
 from keras_bert.models._preset import TaskPreset
+from keras_bert.models._tables import columns_of
+from keras_bert.models._tables import is_table
 from keras_bert.training import AutoCompile
 from keras_bert.training.distribution import MultiWorker
 
@@ -157,8 +159,8 @@ class BertTask(
             x, self._encode_target_tensors(y), sample_weight
         )
         if isinstance(packed, tuple):
-            return (_texts.trim(packed[0]), *packed[1:])
-        return (_texts.trim(packed),)
+            return (_texts.trim(packed[0], _texts.widths()), *packed[1:])
+        return (_texts.trim(packed, _texts.widths()),)
 
     def _map_dataset(self, dataset):
         """A user's tf.data dataset with the preprocessor or the id check."""
@@ -251,6 +253,11 @@ class BertTask(
     ):
         if not isinstance(epochs, int | np.integer) or epochs < 1:
             raise invalid("epochs", "an int of at least 1", epochs)
+        x, y = columns_of(x, y, getattr(self, "labels", None))
+        if is_table(validation_data):
+            validation_data = columns_of(
+                validation_data, None, getattr(self, "labels", None)
+            )
         if validation_split:
             x, y, sample_weight, validation_data = _texts.split(
                 validation_split, x, y, sample_weight
@@ -293,6 +300,7 @@ class BertTask(
         sample_weight=None, steps=None, callbacks=None, return_dict=False,
         **kwargs,
     ):  # fmt: skip
+        x, y = columns_of(x, y, getattr(self, "labels", None))
         data = self._data(x, y, sample_weight, batch_size)
         with argument_errors():
             return super().evaluate(
@@ -307,6 +315,7 @@ class BertTask(
     def predict(
         self, x, batch_size=None, verbose="auto", steps=None, callbacks=None
     ):
+        x, _ = columns_of(x, None, None)
         data = self._data(x, None, None, batch_size)
         data = {key: data[key] for key in ("x", "batch_size") if key in data}
         with argument_errors():

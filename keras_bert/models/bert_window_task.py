@@ -83,12 +83,7 @@ class BertWindowTask(BertTask):
                 value.set_shape([None] * one.ndim)
             return keras.tree.pack_sequence_as(example, values)
 
-        dataset = tf.data.Dataset.range(len(rows))
-        if shuffle:
-            dataset = dataset.shuffle(
-                len(rows), seed=np.random.randint(2**31 - 1)
-            )
-        dataset = dataset.batch(batch_size)
+        dataset = _texts.row_batches(rows.lengths, batch_size, shuffle)
         dataset = dataset.map(batch, num_parallel_calls=tf.data.AUTOTUNE)
         return dataset.prefetch(tf.data.AUTOTUNE)
 
@@ -97,9 +92,9 @@ class BertWindowTask(BertTask):
             x, self._encode_target_tensors(y), sample_weight
         )
         if not isinstance(packed, tuple):
-            return (_texts.trim(packed),)
+            return (_texts.trim(packed, _texts.widths()),)
         rows, *targets = packed
-        rows = _texts.trim(rows)
+        rows = _texts.trim(rows, _texts.widths())
         width = tensorflow().shape(rows["token_ids"])[-1]
         targets = keras.tree.map_structure(
             lambda value: value[:, :width] if value.shape.rank == 2 else value,

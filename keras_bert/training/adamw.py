@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_bert.training._backend import adam_in_place
+from keras_bert.training._backend import adamw_fused
 from keras_bert.training._backend import updates_in_place
 from keras_bert.training._backend import whole_gradients
 from keras_bert.training.warmup_decay import WarmupDecay
@@ -142,6 +143,9 @@ class AdamW(keras.optimizers.Optimizer):
             var_list=[v for v in var_list if not self.decays(v)]
         )
         super().build(var_list)
+        # By place, since TensorFlow updates variables of its own, without path.
+        self._factors = tuple(map(self.rate_factor, var_list))
+        self._decayed = tuple(map(self.decays, var_list))
         self.momentums, self.velocities = self.add_optimizer_variables(
             var_list, ["momentum", "velocity"]
         )
@@ -153,17 +157,18 @@ class AdamW(keras.optimizers.Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)
         m, v = self.momentums[index], self.velocities[index]
-        factor = self.rate_factor(variable)
-        if factor != 1.0:
-            if self.weight_decay and self.decays(variable):
-                # Keras has decayed the variable by the whole rate.
-                done = 1 - learning_rate * self.weight_decay
-                wanted = 1 - factor * learning_rate * self.weight_decay
-                scale = ops.cast(wanted / done, variable.dtype)
-                self.assign(variable, variable * scale)
-            learning_rate = learning_rate * factor
+        factor = self._factors[index]
+        rate = learning_rate * factor
+        if factor != 1.0 and self.weight_decay and self._decayed[index]:
+            # Keras has decayed the variable by the whole rate.
+            done = 1.0 - learning_rate * self.weight_decay
+            wanted = 1.0 - rate * self.weight_decay
+            scale = ops.cast(wanted / done, variable.dtype)
+            self.assign(variable, variable * scale)
+        if adamw_fused(self, gradient, variable, m, v, rate):
+            return
         # u = m / (1 - beta_1^t) / (sqrt(v) / sqrt(1 - beta_2^t) + epsilon)
-        rate, root = learning_rate, 1.0
+        root = 1.0
         if self.bias_correction:
             step = ops.cast(self.iterations, "float32") + 1.0
             # 1 - beta^t without the digits that the subtraction would lose.

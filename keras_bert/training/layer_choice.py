@@ -70,9 +70,9 @@ def reinitialise_top(backbone, layers):
             if variable.name == "kernel":
                 value = draw(variable.shape, dtype=variable.dtype)
             elif variable.name == "gamma":
-                value = keras.ops.ones_like(variable)
+                value = keras.ops.ones(variable.shape, variable.dtype)
             elif variable.name in ("bias", "beta"):
-                value = keras.ops.zeros_like(variable)
+                value = keras.ops.zeros(variable.shape, variable.dtype)
             else:  # The state of the dropout's random numbers.
                 continue
             variable.assign(value)
