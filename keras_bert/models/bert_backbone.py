@@ -13,9 +13,11 @@ from keras_bert.layers.id_checks import check_ids
 from keras_bert.layers.packing import attention_mask
 from keras_bert.layers.packing import last_columns
 from keras_bert.models._checked_ids import CheckedModel
+from keras_bert.models._distributed import Distributed
 from keras_bert.models._preset import BackbonePreset
 from keras_bert.models.backbone_details import BackboneDetails
 from keras_bert.models.sizes import size_arguments
+from keras_bert.training.distribution import MultiWorker
 
 # `mask_positions` belongs to the heads; a batch made for pretraining passes
 # through the backbone as it is.
@@ -29,7 +31,14 @@ _INPUTS = (
 
 
 @keras.saving.register_keras_serializable("keras_bert")
-class BertBackbone(CheckedModel, BackbonePreset, Exportable, keras.Model):
+class BertBackbone(
+    CheckedModel,
+    BackbonePreset,
+    Exportable,
+    Distributed,
+    MultiWorker,
+    keras.Model,
+):
     """The BERT encoder: embeddings, encoder blocks, pooler.
 
     Args:

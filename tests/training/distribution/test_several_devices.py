@@ -54,7 +54,7 @@ def uneven_batches_give_what_one_device_gives(found):
     differences = found["fine_tuning"]
     assert set(differences) == {
         "weights", "evaluate", "evaluate ids", "predict", "predict ids",
-        "predict_on_batch", "train_on_batch",
+        "predict_on_batch", "backbone", "train_on_batch",
     }  # fmt: skip
     assert max(differences.values()) < 1e-5, differences
 

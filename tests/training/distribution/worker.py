@@ -144,6 +144,9 @@ def fine_tuning():
         "predict": model.predict(texts, batch_size=8, verbose=0),
         "predict ids": model.predict(ids, batch_size=4, verbose=0),
         "predict_on_batch": model.predict_on_batch(ids),
+        "backbone": model.backbone.predict(ids, batch_size=4, verbose=0)[
+            "pooled_output"
+        ],
     }
     model.train_on_batch(ids, labels[:7])
     found["train_on_batch"] = weights(model)
