@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from keras_bert.data import Corpus
+from keras_bert.data import Preparation
+from keras_bert.data import prepare
 from keras_bert.tokenizers import BertTokenizer
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -57,3 +59,12 @@ def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("corpus") / "text.txt"
     path.write_text("\n".join(lines))
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def shards(file, tokenizer, tmp_path_factory):
+    """Several shards of the small corpus, and one of all of it."""
+    folder = tmp_path_factory.mktemp("shards")
+    prepare(Preparation((file,), shard_bytes=600), tokenizer, folder / "many")
+    prepare(Preparation((file,)), tokenizer, folder / "one")
+    return folder
