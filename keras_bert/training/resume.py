@@ -137,7 +137,11 @@ class Resume(keras.callbacks.Callback):
             state_file.read_along(self.model)
             return
         with state_file.whole_folder(f"{self.folder}/step-{step:08d}") as path:
-            state_file.write_state(path, self.model, position)
+            # Between the last batch and here Keras makes the next iterator,
+            # which draws from torch's generators.
+            state_file.write_state(
+                path, self.model, position, self._random.state
+            )
         state_file.prune(self.folder, self.keep)
 
 

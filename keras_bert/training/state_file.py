@@ -57,17 +57,21 @@ def build_metrics(model, batch):
     model.reset_metrics()
 
 
-def write_state(folder, model, position):
+def write_state(folder, model, position, random=None):
     """Writes the state of `model` into an existing folder.
 
     Args:
         folder: path.
         model: a compiled model.
         position: a dict for `state.json`, such as the step.
+        random: the random state after the last batch, of `RandomKeeper`;
+            None: the present one.
     """
+    if random is None:
+        random = _backend.random_state()
     groups = variables_of(model)
     with zipfile.ZipFile(Path(folder) / ARRAYS, "w", allowZip64=True) as file:
-        for name, array in _arrays(groups):
+        for name, array in _arrays(groups, random):
             with file.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
     description = {
@@ -93,14 +97,14 @@ def read_along(model):
         pass
 
 
-def _arrays(groups):
+def _arrays(groups, random):
     for group, variables in groups.items():
         for number, variable in enumerate(variables):
             array = keras.ops.convert_to_numpy(variable)
             if not array.dtype.isbuiltin:  # bfloat16
                 array = array.view(f"u{array.dtype.itemsize}")
             yield f"{group}/{number:04d}", array
-    for name, array in _backend.random_state().items():
+    for name, array in random.items():
         yield f"random/{name}", array
 
 
