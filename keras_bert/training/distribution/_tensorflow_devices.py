@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import socket
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
@@ -72,6 +73,8 @@ def mirrored_strategy(names):
 @functools.cache
 def workers_strategy():
     """The strategy of all workers; before any other use of TensorFlow."""
+    config = json.loads(os.environ["TF_CONFIG"])
+    _check_port(config["cluster"]["worker"][int(config["task"]["index"])])
     tf = tensorflow()
     try:
         return tf.distribute.MultiWorkerMirroredStrategy()
@@ -81,6 +84,20 @@ def workers_strategy():
             "anything that computes (a model, a tensor, a tokenizer): move "
             "the `with` to the start of the script"
         ) from error
+
+
+def _check_port(address):
+    """Refuses a port in use, of which TensorFlow says no number."""
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            server.bind(("", int(address.rpartition(":")[2])))
+        except OSError as error:
+            raise invalid(
+                "TF_CONFIG",
+                f"a free port for this worker ({error.strerror})",
+                address,
+            ) from error
 
 
 class TensorFlowDevices(Devices):

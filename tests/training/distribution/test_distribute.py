@@ -1,10 +1,13 @@
 """The arguments of `distribute`, and the layout of the weights."""
 
+import socket
+
 import keras
 import pytest
 
 import keras_bert
 from keras_bert.training.distribution import _devices
+from keras_bert.training.distribution._tensorflow_devices import _check_port
 from keras_bert.training.distribution._tensorflow_devices import cluster
 from keras_bert.training.distribution.layout import split_axis
 
@@ -73,6 +76,15 @@ def test_a_bad_cluster_is_refused(monkeypatch):
             cluster()
     monkeypatch.setenv("TF_CONFIG", "")
     assert cluster() is None
+
+
+def test_the_port_of_a_worker_is_looked_at():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ValueError, match="a free port for this worker"):
+            _check_port(address)
 
 
 def test_layout_of_bert_base_over_4_devices():
