@@ -26,7 +26,9 @@ def work(connection, source):
         model = answers.load_served(source)
         connection.send(("ready", answers.describe(model)))
     except Exception as error:
-        connection.send(("failed", f"{type(error).__name__}: {error}"))
+        bad_source = isinstance(error, ValueError | FileNotFoundError)
+        name = "" if bad_source else f"{type(error).__name__}: "
+        connection.send(("failed", f"{name}{error}"))
         return
     while True:
         try:

@@ -222,6 +222,7 @@ def test_a_taken_port_and_other_bad_arguments_end_with_one_line(
         ([preset, "--port", port], ["--port", str(port), "in use"]),
         ([preset, "--port", "99999"], ["--port"]),
         ([preset, "--host", "no.such.host.invalid"], ["--host"]),
+        ([tmp_path / "nothing", "--port", 0], ["`source`", "nothing"]),
     ):
         assert main(["serve", *map(str, words)]) == 2
         error = capfd.readouterr().err.splitlines()[-1]
