@@ -56,9 +56,14 @@ def build(settings, tokenizer):
         pretrainer = BertPretrainer.from_preset(
             settings["model"],
             next_sentence=pairs,
-            preprocessor=None,
             dtype=policy,
         )
+        if pretrainer.backbone.causal != (
+            settings["objective"] == "left-to-right"
+        ):
+            raise invalid(
+                "--objective", "that of the checkpoint", settings["objective"]
+            )
         pretrainer, notes = with_vocabulary(pretrainer, tokenizer)
         for note in notes:
             print(note)
