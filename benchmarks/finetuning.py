@@ -6,8 +6,8 @@ AdamW with bias correction, peak 2e-5, 10% warm-up and linear decay, decay
 with batches by length. Theirs: `Trainer` at its best settings on a CPU
 (dynamic padding, `group_by_length`, fused AdamW, bfloat16 autocast where
 `--autocast` is given) or, with `--defaults`, as it comes (padded to the
-longest row of a random batch). A run is timed from raw strings to the trained model:
-tokenizing counts on both sides, loading and measuring do not.
+longest row of a random batch). A run is timed from raw strings to the trained
+model: tokenizing counts on both sides, loading and measuring do not.
 
 One side at a time, each appending lines to one file; `table` reads it:
 

@@ -14,7 +14,7 @@ from keras_bert._tensorflow import tensorflow
 # the batch: few enough that a compiled step is traced a handful of times.
 BUCKETS = (16, 32, 64, 128, 256, 384, 512)
 # Where nothing is compiled a further width costs nothing.
-_FINE = tuple(range(8, 513, 8))
+_FINE = tuple(range(1, 513))
 
 
 def widths():

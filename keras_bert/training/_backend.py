@@ -45,6 +45,28 @@ def whole_gradients(gradients, global_clipnorm):
     return [None if g is None else g / replicas for g in gradients]
 
 
+def clipped_in_place(gradients, global_clipnorm):
+    """Clips gradients of torch by their norm; whether that has been done.
+
+    Keras makes three more tensors of every gradient for the same.
+    """
+    if keras.config.backend() != "torch" or not global_clipnorm:
+        return False
+    import torch
+
+    found = [g for g in gradients if g is not None]
+    if not all(type(g) is torch.Tensor for g in found):
+        return False
+    with torch.no_grad():
+        norm = torch.nn.utils.get_total_norm(found)
+        # No epsilon is added, unlike in clip_grad_norm_.
+        scale = global_clipnorm / torch.clamp(norm, min=global_clipnorm)
+        if float(scale) != 1.0:
+            for gradient in found:
+                gradient.mul_(scale)
+    return True
+
+
 def updates_in_place():
     """Whether `adam_in_place` is the faster way."""
     return keras.config.backend() == "torch"

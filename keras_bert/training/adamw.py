@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_bert.training._backend import adam_in_place
 from keras_bert.training._backend import adamw_fused
+from keras_bert.training._backend import clipped_in_place
 from keras_bert.training._backend import updates_in_place
 from keras_bert.training._backend import whole_gradients
 from keras_bert.training.warmup_decay import WarmupDecay
@@ -151,8 +152,17 @@ class AdamW(keras.optimizers.Optimizer):
         )
 
     def apply(self, grads, trainable_variables=None):
-        grads = whole_gradients(grads, self.global_clipnorm)
-        super().apply(grads, trainable_variables)
+        limit = self.global_clipnorm
+        grads = whole_gradients(grads, limit)
+        # With accumulation Keras clips the sum of several calls, not these.
+        if self.gradient_accumulation_steps is None and clipped_in_place(
+            grads, limit
+        ):
+            self.global_clipnorm = None
+        try:
+            super().apply(grads, trainable_variables)
+        finally:
+            self.global_clipnorm = limit
 
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)
