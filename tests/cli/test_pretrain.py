@@ -1,0 +1,240 @@
+"""`keras-bert pretrain`: settings, reports, checkpoints, going on."""
+
+import json
+import math
+import shutil
+
+import keras
+import numpy as np
+import pytest
+
+import keras_bert
+from keras_bert.cli import _pretrain
+from keras_bert.cli.main import build_parser
+from keras_bert.cli.main import main
+from keras_bert.cli.pretrain import DEFAULTS
+
+
+def _words(folder, output, **options):
+    given = {"steps": 4, "batch_size": 2, "sequence_length": 32,
+             "config": "bert_tiny", **options}  # fmt: skip
+    words = ["pretrain", f"{folder}/corpus.txt", "-o", str(output)]
+    words += ["--vocab", f"{folder}/vocab.txt"]
+    for name, value in given.items():
+        if value is not None:
+            words += ["--" + name.replace("_", "-"), str(value)]
+    return words
+
+
+def _lines(run):
+    return [json.loads(line) for line in (run / "metrics.jsonl").open()]
+
+
+def test_users_18_the_start_tells_steps_epochs_tokens_and_time(
+    folder, tmp_path, capsys
+):
+    """google-research/bert#895: 100,000 steps without a word."""
+    assert not main(_words(folder, tmp_path / "run", steps=2))
+    out = capsys.readouterr().out
+    first = next(line for line in out.split("\n") if "steps (" in line)
+    # 2 rows of at most 32 tokens at each of 2 steps.
+    assert "2 steps (2 of 2 x 32)" in first
+    assert "epochs = " in first and " tokens" in first
+    assert "estimated time: " in out
+    assert [line["step"] for line in _lines(tmp_path / "run")] == [1, 2]
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    keras.utils.set_random_seed(1)
+    backbone = keras_bert.BertBackbone(
+        vocabulary_size=12,
+        num_layers=1,
+        num_heads=1,
+        hidden_dim=8,
+        intermediate_dim=8,
+    )
+    return keras_bert.BertPretrainer(backbone)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ([], {"rate": 5e-5, "decay": 0.01, "clip": 1.0, "corrected": True}),
+        (["--warmup", "2"], {"rate": 1e-4}),
+        (["--warmup", "0.5"], {"rate": 4e-5}),
+        # At step 1 of 10 the 2018 line is still in its warm-up of 1 step
+        # only: past it, it falls from step 0 on.
+        (["--decay", "original"], {"late": 0.5e-4}),
+        (["--decay", "linear"], {"late": 1e-4 * 5 / 8}),
+        (["--bias-correction", "no"], {"corrected": False}),
+        (["--weight-decay", "0.1"], {"decay": 0.1}),
+        (["--clip", "0"], {"clip": None}),
+        (["--learning-rate", "1"], {"rate": 0.5}),
+        (["--accumulate", "3"], {"parts": 3}),
+    ],
+)
+def test_options_of_the_optimizer(tiny, words, found):
+    args = build_parser().parse_args(["pretrain", "x", "-o", "y", *words])
+    given = {
+        name: value for name, value in vars(args).items() if value is not None
+    }
+    settings = {**DEFAULTS, "warmup": 2, **given}
+    schedule = _pretrain.compile_for(tiny, settings, 10)
+    optimizer = tiny.optimizer
+    # By hand: 2 steps of warm-up, 10 in all, peak 1e-4 unless given.
+    at = 2 if words[:1] == ["--warmup"] else 1
+    values = {
+        "rate": float(schedule(at)),
+        "late": float(schedule(5)),
+        "decay": optimizer.weight_decay,
+        "clip": optimizer.global_clipnorm,
+        "corrected": optimizer.bias_correction,
+        "parts": tiny.accumulate,
+    }
+    for name, value in found.items():
+        assert values[name] == pytest.approx(value)
+
+
+def test_options_of_reports_checkpoints_and_rows(folder, tmp_path, run_json):
+    run = tmp_path / "run"
+    code, result = run_json(
+        *_words(
+            folder, run, steps=10, sequence_length=None,
+            phases="16:0.6,32:0.4", accumulate=2, precision="bfloat16",
+            log_every=3, save_every=4, keep=3, mask_rate=0.3,
+            mask_token_rate=0.0, random_token_rate=0.5,
+            masking="whole_words", sampling=0.7, held_out=folder / "corpus.txt",
+        )
+    )  # fmt: skip
+    assert code == 0
+    lines = _lines(run)
+    # Every 3 steps, and where a phase ends.
+    assert [line["step"] for line in lines] == [3, 6, 9, 10]
+    assert [line["sequence_length"] for line in lines] == [16, 16, 32, 32]
+    assert lines[0]["masked_lm_loss"] == pytest.approx(
+        math.log(lines[0]["perplexity"])
+    )
+    steps = [path.name for path in sorted(run.glob("checkpoints/step-*"))]
+    assert steps == ["step-00000006", "step-00000008", "step-00000010"]
+    best = json.loads((run / "checkpoints/best/best.json").read_text())
+    assert best["value"] == min(line["held_out_loss"] for line in lines)
+    for source in (
+        run,
+        run / "checkpoints/best",
+        run / "checkpoints" / steps[0],
+    ):
+        assert isinstance(keras_bert.load(source), keras_bert.BertPretrainer)
+    # At most 6 updates of 2 x 2 rows of 16, then 4 of 32; no padding counts.
+    assert 0.5 * 896 < result["tokens"] <= 6 * 4 * 16 + 4 * 4 * 32
+    assert (run / "curves.png").stat().st_size > 1000
+    assert list((run / "tensorboard").iterdir())
+    # Without [MASK] in the text the ids show what the rates were.
+    settings = json.loads((run / "run.json").read_text())["settings"]
+    tokenizer = keras_bert.BertTokenizer.from_preset(run)
+    text = _pretrain_text(folder, tokenizer)
+    settings["phases"] = [tuple(phase) for phase in settings["phases"]]
+    data = _pretrain.dataset_of(text, tokenizer, settings, 32)
+    x, y, weight = next(data.as_numpy_iterator())
+    assert x["token_ids"].shape == (4, 32)
+    assert tokenizer.mask_token_id not in x["token_ids"]
+    assert 0.2 < weight["mask_ids"].sum() / (x["padding_mask"] > 0).sum() < 0.4
+
+
+def _pretrain_text(folder, tokenizer):
+    from keras_bert.cli._pretrain_text import Text
+
+    return Text([f"{folder}/corpus.txt"], tokenizer)
+
+
+def test_going_on_and_what_may_change(folder, tmp_path, capsys):
+    run = tmp_path / "run"
+    words = _words(folder, run, steps=3, objective="left-to-right")
+    assert not main([*words, "--resume"])
+    assert keras_bert.load(run).backbone.causal
+    shutil.copy(run / "metrics.jsonl", tmp_path / "before.jsonl")
+    # Without the options, which the run remembers; more steps.
+    assert not main(["pretrain", "-o", str(run), "--resume", "--steps", "5"])
+    before = (tmp_path / "before.jsonl").read_text()
+    assert (run / "metrics.jsonl").read_text().startswith(before)
+    lines = _lines(run)
+    assert [line["step"] for line in lines] == [1, 2, 3, 4, 5]
+    # The first line ended with its rate at 0; the steps added have their own.
+    rates = [line["learning_rate"] for line in lines]
+    assert rates[2] == 0.0 and rates[3] > 0.0 and rates[4] == 0.0
+    for option, value in (("--batch-size", "3"), ("--seed", "9")):
+        code = main(["pretrain", "-o", str(run), "--resume", option, value])
+        assert code == 2
+        assert f"argument `{option}`" in capsys.readouterr().err
+    other = tmp_path / "other.txt"
+    other.write_text("a good film .\n\nit was over .\n")
+    code = main(["pretrain", str(other), "-o", str(run), "--resume"])
+    assert code == 2
+    assert "argument `files`" in capsys.readouterr().err
+    code = main(["pretrain", str(other), "-o", str(run)])
+    assert code == 2
+    assert "argument `-o`" in capsys.readouterr().err
+
+
+def test_a_larger_vocabulary_is_reported(folder, tmp_path, capsys):
+    tokenizer = keras_bert.BertTokenizer.from_preset(folder / "run")
+    larger = [*tokenizer.vocabulary, "newword"]
+    keras_bert.BertTokenizer(larger, lowercase=True).save_to_preset(
+        tmp_path / "larger"
+    )
+    words = ["pretrain", f"{folder}/corpus.txt", "-o", f"{tmp_path}/run"]
+    words += ["--model", f"{folder}/run", "--steps", "1", "--batch-size", "2"]
+    assert not main([*words, "--vocab", f"{tmp_path}/larger/vocab.txt"])
+    assert "newly initialised rows: newword" in capsys.readouterr().out
+    model = keras_bert.load(tmp_path / "run")
+    assert model.backbone.vocabulary_size == len(larger)
+
+
+BAD = {
+    "warm-up": ({"warmup": 5}, "--warmup", 2),
+    "phases": ({"sequence_length": None, "phases": "8:2"}, "--phases", 2),
+    "long phase": (
+        {"sequence_length": None, "phases": "32:0.5,513:0.5"},
+        "--phases",
+        2,
+    ),
+    "clip": ({"clip": -1}, "--clip", 2),
+    "rates": ({"mask_token_rate": 0.9, "random_token_rate": 0.5}, "rate", 2),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_settings_leave_nothing(folder, tmp_path, capsys, case):
+    options, named, code = BAD[case]
+    assert main(_words(folder, tmp_path / "run", **options)) == code
+    assert named in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_nan_is_a_failure_with_step_batch_and_hint(folder, tmp_path, capsys):
+    words = _words(folder, tmp_path / "run", steps=30, learning_rate=1e30,
+                   warmup=0, log_every=30)  # fmt: skip
+    assert main(words) == 1
+    line = capsys.readouterr().err.strip().split("\n")[-1]
+    assert "at step" in line and "batch" in line and "warm-up" in line
+    assert not list((tmp_path / "run").glob("checkpoints/step-*"))
+
+
+def test_without_matplotlib_the_figures_are_named(monkeypatch, tmp_path):
+    import sys
+
+    from keras_bert.cli._curves import draw_curves
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    text = draw_curves([{"step": 1, "loss": 2.0}], tmp_path / "curves.png")
+    assert "keras3-bert[plot]" in text and not list(tmp_path.iterdir())
+
+
+def test_lines_cut_by_a_kill_and_reports_after_the_checkpoint_go(tmp_path):
+    from keras_bert.cli._run_folder import RunFolder
+
+    run = RunFolder(tmp_path)
+    run.metrics.write_text('{"step": 1}\n{"step": 2}\n{"step": 3, "lo')
+    run.begin_at(1)
+    assert run.metrics.read_text() == '{"step": 1}\n'
+    assert np.all([line["step"] == 1 for line in run.lines()])
