@@ -8,8 +8,7 @@ EXAMPLE = (
     "keras-bert pretrain corpus/*.txt -o run --vocab vocab.txt "
     "--config bert_tiny --steps 10000"
 )
-# What is not given on the command line. The parser has no defaults, so that
-# a resumed run can tell what was given anew.
+# The parser has no defaults: a resumed run must tell what was given anew.
 DEFAULTS = {
     "files": [],
     "vocab": None,
@@ -43,8 +42,7 @@ DEFAULTS = {
     "log_every": None,
     "save_every": 1000,
     "keep": 2,
-    # Arguments of the backbone beside the named size; not on the command
-    # line, the ablations use it.
+    # Of the backbone beside the named size, for the ablations only.
     "backbone": {},
 }
 # What a resumed run may be given anew.
@@ -208,10 +206,8 @@ def pretrain(output, given, resume=False):
         settings = _settings_of(description["settings"], given)
     _check(settings)
     tokenizer = _pretrain.tokenizer_of(settings)
-    # Sizes and names are looked at before a long text is read.
     _pretrain.check_lengths(_with_phases(settings), _longest(settings))
     text = Text(settings["files"], tokenizer, settings["sampling"])
-    # Read now: a wrong name must not cost the whole run.
     held_out = settings["held_out"] and Text(settings["held_out"], tokenizer)
     found = text.fingerprint()
     if description is None:
