@@ -25,7 +25,7 @@ def test_learns_names_and_gives_them_back(classifier):
     before = classifier.evaluate(TEXTS, NAMES, verbose=0, return_dict=True)
     assert before["accuracy"] < 1.0
     classifier.compile(learning_rate=5e-3)
-    classifier.fit(TEXTS, NAMES, epochs=10, batch_size=8, verbose=0)
+    classifier.fit(TEXTS, NAMES, epochs=30, batch_size=8, verbose=0)
     found = [one["label"] for one in classifier.classify(TEXTS[:4])]
     assert found == NAMES[:4]
 
