@@ -17,7 +17,6 @@ hears at once when another one has gone.
 Process 0 stops listening when all are there, and the port is the runtime's.
 """
 
-import _thread
 import contextlib
 import errno
 import hashlib
@@ -25,6 +24,7 @@ import json
 import os
 import queue
 import random
+import signal
 import socket
 import sys
 import threading
@@ -256,7 +256,7 @@ class Link:
         if self._inside:
             # For a process that is busy in Python. One that waits for the
             # lost one inside of the runtime does not hear it.
-            _thread.interrupt_main()
+            os.kill(os.getpid(), signal.SIGINT)
         time.sleep(GRACE / 2)
         os._exit(1)
 
