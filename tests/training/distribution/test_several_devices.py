@@ -101,7 +101,9 @@ def weights_are_split_by_heads_columns_and_rows(found):
 
 
 if BACKEND in ("jax", "tensorflow"):
-    test_users_47_devices_agree = users_47_devices_agree_with_one_device
+    test_users_47_devices_agree_with_one_device = (
+        users_47_devices_agree_with_one_device
+    )
     test_accumulation = accumulation_is_exact_on_several_devices
     test_dropout = replicas_and_dropout
     test_uneven_batches = uneven_batches_give_what_one_device_gives
