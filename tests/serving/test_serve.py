@@ -19,7 +19,7 @@ import pytest
 
 from keras_bert.cli.main import main
 
-SECONDS = float(os.environ.get("KERAS_BERT_LOAD_SECONDS", 8))
+SECONDS = float(os.environ.get("KERAS_BERT_LOAD_SECONDS", 10))
 CLIENTS = 50
 JSON = {"Content-Type": "application/json"}
 
