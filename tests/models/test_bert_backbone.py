@@ -242,7 +242,7 @@ def test_packing_check_notices_a_leak(monkeypatch):
     """Negative control: a plain padding mask lets sequences see each other."""
     from keras_bert.models import bert_backbone
 
-    def leaking(padding_mask):
+    def leaking(padding_mask, causal):
         seen = ops.not_equal(padding_mask, 0)[:, None, :]
         return ops.logical_and(seen, ops.ones_like(ops.swapaxes(seen, 1, 2)))
 
