@@ -15,7 +15,7 @@ PYTEST_ARGS ?=
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test lint guides clean $(BACKENDS:%=test-%)
+.PHONY: demo test lint guides clean test-once $(BACKENDS:%=test-%)
 
 $(VENV)/base: setup.cfg
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -48,13 +48,20 @@ $(VENV)/beam: $(VENV)/base
 	$(VENV)/beam_env/bin/python -m pip install --quiet apache-beam
 	touch $@
 
+# A browser for tests/serving, unless the machine has one.
+$(VENV)/browser: $(VENV)/test
+	command -v chromium || command -v chromium-browser || \
+		command -v google-chrome || \
+		$(BIN)/python -m playwright install chromium
+	touch $@
+
 demo: $(VENV)/base
 	$(MAKE) --no-print-directory $(VENV)/$(or $(BACKEND),tensorflow)
 	rm -rf demo_output/$(or $(BACKEND),tensorflow)
 	KERAS_BACKEND=$(or $(BACKEND),tensorflow) $(BIN)/keras-bert demo \
 		-o demo_output/$(or $(BACKEND),tensorflow)
 
-test: lint $(if $(BACKEND),test-$(BACKEND),$(BACKENDS:%=test-%))
+test: lint $(if $(BACKEND),test-once test-$(BACKEND),test-once $(BACKENDS:%=test-%))
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .
@@ -65,14 +72,11 @@ ONCE := tests/tokenizers tests/data tests/tasks tests/serving tests/cli tests/pr
 EACH := tests/layers tests/training tests/models tests/checkpoints \
 	tests/export tests/test_reload.py
 
-test-tensorflow: $(VENV)/test $(VENV)/beam
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest $(ONCE) $(EACH) $(PYTEST_ARGS)
+test-once: $(VENV)/test $(VENV)/beam $(VENV)/browser
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest $(ONCE) $(PYTEST_ARGS)
 
-test-jax: $(VENV)/test
-	KERAS_BACKEND=jax $(BIN)/python -m pytest $(EACH) $(PYTEST_ARGS)
-
-test-torch: $(VENV)/test
-	KERAS_BACKEND=torch $(BIN)/python -m pytest $(EACH) $(PYTEST_ARGS)
+test-tensorflow test-jax test-torch: test-%: $(VENV)/test
+	KERAS_BACKEND=$* $(BIN)/python -m pytest $(EACH) $(PYTEST_ARGS)
 
 # The guides at the tiny size, as CI runs them.
 guides: $(VENV)/jax
