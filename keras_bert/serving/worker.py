@@ -112,14 +112,22 @@ class Worker:
         try:
             self._connection.send(requests)
         except OSError as error:
+            self._bury()
             raise WorkerDied from error
         return self._receive(TIMEOUT)
 
     def _receive(self, timeout):
         try:
             if not self._connection.poll(timeout):
-                self._process.kill()
+                self._bury()
                 raise WorkerDied
             return self._connection.recv()
         except (EOFError, OSError) as error:
+            self._bury()
             raise WorkerDied from error
+
+    def _bury(self):
+        # The line of a dying process breaks before the process counts as
+        # dead: until then it would be given the next batch as well.
+        self._process.kill()
+        self._process.join()

@@ -1,10 +1,12 @@
 """Batches under a budget of tokens, and workers that die."""
 
 import asyncio
+import multiprocessing
 
 import pytest
 
 from keras_bert.serving import Batcher
+from keras_bert.serving import Worker
 from keras_bert.serving.batcher import QueueFull
 from keras_bert.serving.batcher import RequestFailed
 from keras_bert.serving.worker import WorkerDied
@@ -147,3 +149,31 @@ def test_who_has_gone_is_not_asked_for():
         assert worker.batches == [["first"], ["last"]]
 
     served(run)
+
+
+def test_a_worker_whose_line_broke_counts_as_dead_at_once():
+    """The kernel closes the pipe of a killed process before it is gone."""
+
+    class Dying:
+        gone = False
+
+        def is_alive(self):
+            return not self.gone
+
+        def kill(self):
+            pass
+
+        def join(self):
+            self.gone = True
+
+    async def run():
+        worker = Worker("nowhere")
+        worker._process = Dying()
+        worker._connection, theirs = multiprocessing.Pipe()
+        theirs.close()
+        assert worker.alive
+        with pytest.raises(WorkerDied):
+            await worker.run(["a"])
+        assert not worker.alive
+
+    asyncio.run(run())
