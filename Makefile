@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BACKENDS := tensorflow jax torch
+BACKENDS := jax tensorflow torch
 # Extra words for the one pip call that installs torch, for instance an
 # index of CPU-only wheels (see README.md).
 TORCH_ARGS ?=
@@ -61,7 +61,7 @@ demo: $(VENV)/base
 	KERAS_BACKEND=$(or $(BACKEND),tensorflow) $(BIN)/keras-bert demo \
 		-o demo_output/$(or $(BACKEND),tensorflow)
 
-test: lint $(if $(BACKEND),test-once test-$(BACKEND),test-once $(BACKENDS:%=test-%))
+test: lint $(if $(BACKEND),test-$(BACKEND) test-once,$(BACKENDS:%=test-%) test-once)
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .
