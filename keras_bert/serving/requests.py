@@ -32,7 +32,8 @@ def parse(body, description):
         content = json.loads(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise BadRequest(f"the body is no UTF-8 (byte {error.start})") from None
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # A plain ValueError: an integer of more digits than Python reads.
         raise BadRequest(f"the body is no JSON: {error}") from None
     several = isinstance(content, dict) and "inputs" in content
     if not several:

@@ -27,6 +27,7 @@ def description(kind):
         ("classifier", b"\xff{}", "no UTF-8 (byte 0)"),
         ("classifier", b"{", "no JSON"),
         ("classifier", b"[" * 100_000, "no JSON"),
+        ("classifier", b'{"text": ' + b"9" * 5000 + b"}", "no JSON"),
         ("classifier", b'"a"', "an object with `text`, `text_pair` (optional)"),
         ("classifier", b"{}", "lacks `text`"),
         ("classifier", b'{"text": null}', "lacks `text`"),
