@@ -94,11 +94,15 @@ def _rows(tokenizer, mask, longest, text):
             ids.row_lengths(),
         ),
     ]
+    # All of them: positions are looked up by the mask alone, and that look-up
+    # would fail first, in words of its own.
     with tf.control_dependencies(checks):
         token_ids = dense(ids, tokenizer.pad_token_id)
-    return {
-        "token_ids": token_ids,
-        "segment_ids": tf.zeros_like(token_ids),
-        "padding_mask": dense(tf.ones_like(ids)),
-        "mask_positions": positions,
-    }
+        return {
+            "token_ids": token_ids,
+            "segment_ids": tf.zeros_like(token_ids),
+            "padding_mask": dense(tf.ones_like(ids)),
+            "mask_positions": positions.with_values(
+                tf.identity(positions.values)
+            ),
+        }
