@@ -34,6 +34,7 @@ import json
 import os
 import platform
 import statistics
+import tempfile
 import time
 from importlib import metadata
 from pathlib import Path
@@ -105,13 +106,41 @@ def ours(task, train, dev, seed, args):
     return seconds, glue.figures(task, dev["y"], found)["score"]
 
 
+def peer_arguments(seed, args, **more):
+    """transformers' settings, its best ones unless asked for its defaults."""
+    from transformers import TrainingArguments
+
+    best = {} if args.defaults else {
+        "train_sampling_strategy": "group_by_length",
+        "optim": "adamw_torch_fused",
+        "bf16": args.autocast,
+    }  # fmt: skip
+    return TrainingArguments(
+        tempfile.mkdtemp(),
+        per_device_train_batch_size=BATCH,
+        per_device_eval_batch_size=BATCH,
+        num_train_epochs=args.epochs,
+        learning_rate=RATE,
+        weight_decay=0.01,
+        warmup_steps=0.1,
+        max_grad_norm=1.0,
+        seed=seed,
+        use_cpu=True,
+        report_to=[],
+        save_strategy="no",
+        logging_strategy="no",
+        disable_tqdm=True,
+        **best,
+        **more,
+    )
+
+
 def theirs(task, train, dev, seed, args):
     import torch
     from transformers import AutoModelForSequenceClassification
     from transformers import AutoTokenizer
     from transformers import DataCollatorWithPadding
     from transformers import Trainer
-    from transformers import TrainingArguments
     from transformers import set_seed
 
     from keras_bert.tasks import glue
@@ -144,31 +173,10 @@ def theirs(task, train, dev, seed, args):
             found = {key: value[row] for key, value in self.arrays.items()}
             return {**found, "labels": self.y[row]}
 
-    best = {} if args.defaults else {
-        "train_sampling_strategy": "group_by_length",
-        "optim": "adamw_torch_fused",
-        "bf16": args.autocast,
-    }  # fmt: skip
     started = time.perf_counter()
     trainer = Trainer(
         model,
-        TrainingArguments(
-            "/tmp/finetuning_peer",
-            per_device_train_batch_size=BATCH,
-            per_device_eval_batch_size=BATCH,
-            num_train_epochs=args.epochs,
-            learning_rate=RATE,
-            weight_decay=0.01,
-            warmup_steps=0.1,
-            max_grad_norm=1.0,
-            seed=seed,
-            use_cpu=True,
-            report_to=[],
-            save_strategy="no",
-            logging_strategy="no",
-            disable_tqdm=True,
-            **best,
-        ),
+        peer_arguments(seed, args),
         train_dataset=Rows(train),
         data_collator=DataCollatorWithPadding(tokenizer),
     )
@@ -183,7 +191,6 @@ def trainer_of(seed, args):
     """(model, lengths of the rows, collate) -> a Trainer on row numbers."""
     import torch
     from transformers import Trainer
-    from transformers import TrainingArguments
 
     class Numbers(torch.utils.data.Dataset):
         column_names = ("input_ids", "length")
@@ -198,32 +205,10 @@ def trainer_of(seed, args):
             # The lengths are what batches are grouped by.
             return {"row": row, "input_ids": range(int(self.lengths[row]))}
 
-    best = {} if args.defaults else {
-        "train_sampling_strategy": "group_by_length",
-        "optim": "adamw_torch_fused",
-        "bf16": args.autocast,
-    }  # fmt: skip
-
     def make(model, lengths, collate):
         return Trainer(
             model,
-            TrainingArguments(
-                "/tmp/finetuning_peer",
-                per_device_train_batch_size=BATCH,
-                num_train_epochs=args.epochs,
-                learning_rate=RATE,
-                weight_decay=0.01,
-                warmup_steps=0.1,
-                max_grad_norm=1.0,
-                seed=seed,
-                use_cpu=True,
-                report_to=[],
-                save_strategy="no",
-                logging_strategy="no",
-                disable_tqdm=True,
-                remove_unused_columns=False,
-                **best,
-            ),
+            peer_arguments(seed, args, remove_unused_columns=False),
             train_dataset=Numbers(lengths),
             data_collator=lambda rows: collate([one["row"] for one in rows]),
         )

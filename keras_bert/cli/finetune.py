@@ -105,7 +105,6 @@ def run(args):
 
 
 def _run(args):
-    from keras_bert.tasks.runs import run_all
     from keras_bert.tasks.runs import summary
 
     _common.check_new(args.output)
@@ -127,23 +126,11 @@ def _run(args):
     )
     with _common.new_folder(args.output) as folder:
         records, best = [], None
-        for record, model, predictions in run_all(
-            task,
-            args.model,
-            train,
-            dev,
-            plan,
-            options=options,
-            sequence_length=args.sequence_length,
-            layers=layers_of(args),
+        for record, model, predictions in recorded_runs(
+            args, task, (train, dev), plan, options, folder,
             patience=args.early_stopping,
-            callbacks=lambda: callbacks_of(folder, len(records), len(plan)),
-        ):
+        ):  # fmt: skip
             records.append(record)
-            with open(folder / "runs.jsonl", "a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
-            if len(plan) > 1:
-                print(_report.run_line(record, len(records), len(plan)))
             if best is None or record["score"] > best["score"]:
                 best = record
                 shutil.rmtree(folder / "preset", ignore_errors=True)
@@ -172,14 +159,37 @@ def _run(args):
     return result
 
 
-def callbacks_of(folder, number, total):
-    """Progress on the screen and the losses of the epochs in a file."""
+def recorded_runs(args, task, rows, plan, options, folder, patience=None):
+    """(record, model, predictions) of each run, written as soon as it ends."""
     import keras
 
+    from keras_bert.tasks.runs import run_all
     from keras_bert.training import Progress
 
-    name = "metrics.csv" if total == 1 else f"metrics_{number + 1}.csv"
-    return [Progress(), keras.callbacks.CSVLogger(str(folder / name))]
+    number = 0
+
+    def callbacks():
+        """Progress on the screen and the losses of the epochs in a file."""
+        name = "metrics.csv" if len(plan) == 1 else f"metrics_{number + 1}.csv"
+        return [Progress(), keras.callbacks.CSVLogger(str(folder / name))]
+
+    for run in run_all(
+        task,
+        args.model,
+        *rows,
+        plan,
+        options=options,
+        sequence_length=args.sequence_length,
+        layers=layers_of(args),
+        patience=patience,
+        callbacks=callbacks,
+    ):
+        number += 1
+        with open(folder / "runs.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps(run[0]) + "\n")
+        if len(plan) > 1:
+            print(_report.run_line(run[0], number, len(plan)))
+        yield run
 
 
 def recipe_of(args, task):

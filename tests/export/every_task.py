@@ -207,16 +207,19 @@ def embedding_requests(model):
 
 
 def id_requests(model):
+    """Rows of several sizes, padded ones and packed ones among them."""
+    backbone = model if isinstance(model, kb.BertBackbone) else model.backbone
     generator = np.random.default_rng(1)
-    for batch, length in ((1, 1), (3, 7), (2, 32)):
+    for batch, length in ((1, 1), (3, 7), (2, backbone.max_sequence_length)):
         shape = (batch, length)
         if isinstance(model, kb.BertMultipleChoice):
             shape = (batch, 3, length)
         x = {
-            "token_ids": generator.integers(0, len(VOCABULARY), shape),
+            "token_ids": generator.integers(0, backbone.vocabulary_size, shape),
             "segment_ids": generator.integers(0, 2, shape),
             "padding_mask": np.ones(shape),
         }
+        x["padding_mask"][..., length // 2 :] = 2
         x["padding_mask"][..., length - length // 4 :] = 0
         if "mask_positions" in model.input:
             x["mask_positions"] = generator.integers(0, length, (batch, 2))

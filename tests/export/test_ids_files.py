@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from every_task import id_requests
 
 import keras_bert as kb
 from keras_bert._tensorflow import tensorflow
@@ -56,32 +57,9 @@ def disturbed(model):
     return model
 
 
-def requests(model):
-    """Rows of several sizes, padded ones and packed ones among them."""
-    generator = np.random.default_rng(1)
-    for batch, length in ((1, 1), (3, 7), (2, LONGEST)):
-        shape = (batch, length)
-        if isinstance(model, kb.BertMultipleChoice):
-            shape = (batch, 2, length)
-        x = {
-            "token_ids": generator.integers(0, VOCABULARY_SIZE, shape),
-            "segment_ids": generator.integers(0, 2, shape),
-            "padding_mask": np.ones(shape),
-        }
-        x["padding_mask"][..., length // 2 :] = 2
-        x["padding_mask"][..., length - length // 4 :] = 0
-        if "mask_positions" in model.input:
-            x["mask_positions"] = generator.integers(0, length, (batch, 2))
-        x = {key: value.astype("int32") for key, value in x.items()}
-        outputs = model.predict(x, verbose=0)
-        if not isinstance(outputs, dict):
-            outputs = {model._output_name: outputs}
-        yield x, outputs
-
-
 def assert_runs(model, run):
     seen = []
-    for x, expected in requests(model):
+    for x, expected in id_requests(model):
         outputs = run(x)
         assert sorted(outputs) == sorted(expected)
         for key, wanted in expected.items():
@@ -177,7 +155,7 @@ if keras.config.backend() == "tensorflow":
         model = kb.BertTextClassifier(backbone, num_classes=3)
         model.export(tmp_path / "model.onnx", format="onnx")
         _, run = onnx_runner(tmp_path / "model.onnx")
-        x, expected = next(requests(model))
+        x, expected = next(id_requests(model))
         with pytest.raises(Exception, match="out of data bounds"):
             run({**x, "token_ids": np.full((1, 1), 30, "int32")})
         last = {**x, "token_ids": np.full((1, 1), 29, "int32")}

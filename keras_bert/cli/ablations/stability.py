@@ -1,11 +1,9 @@
 """Why fine-tuning fails on small data: bias correction and number of steps."""
 
 import dataclasses
-import json
 
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
-from keras_bert.cli import _report
 from keras_bert.cli import _tasks
 from keras_bert.cli import finetune
 from keras_bert.tasks.table import TASKS
@@ -43,7 +41,6 @@ def run(args):
 
 def _run(args):
     from keras_bert.tasks.runs import chance_of
-    from keras_bert.tasks.runs import run_all
     from keras_bert.tasks.runs import summary
 
     pyplot = _pyplot()
@@ -65,24 +62,12 @@ def _run(args):
     plan = [(one, *s) for one in recipes for s in finetune.seeds_of(args)]
     print(f"{len(plan)} runs: {len(recipes)} recipes, {args.seeds} seeds each")
     with _common.new_folder(args.output) as folder:
-        records = []
-        for record, _, _ in run_all(
-            task,
-            args.model,
-            train,
-            dev,
-            plan,
-            options=options,
-            sequence_length=args.sequence_length,
-            layers=finetune.layers_of(args),
-            callbacks=lambda: finetune.callbacks_of(
-                folder, len(records), len(plan)
-            ),
-        ):
-            records.append(record)
-            with open(folder / "runs.jsonl", "a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
-            print(_report.run_line(record, len(records), len(plan)))
+        records = [
+            record
+            for record, _, _ in finetune.recorded_runs(
+                args, task, (train, dev), plan, options, folder
+            )
+        ]
         found = summary(records)
         chance = chance_of(records[0]["dev"])
         result = {
