@@ -50,10 +50,10 @@ def check_new(path, argument="-o"):
     return path
 
 
-def check_seed(seed):
+def check_seed(seed, argument="--seed"):
     """Refuses what no backend takes as a seed."""
     if not 0 <= seed < 2**32:
-        raise invalid("--seed", "an integer from 0 to 2**32 - 1", seed)
+        raise invalid(argument, "an integer from 0 to 2**32 - 1", seed)
 
 
 @contextlib.contextmanager

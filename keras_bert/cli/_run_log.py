@@ -95,7 +95,6 @@ class RunLog(keras.callbacks.Callback):
             self._random.put_back()
 
     def on_train_batch_end(self, batch, logs=None):
-        self._random.keep()
         self.step = self._first + batch + 1
         if not self._estimated:
             self._estimate(batch)
@@ -110,6 +109,10 @@ class RunLog(keras.callbacks.Callback):
             self._report(logs)
         if save:
             self._save()
+        if last:
+            # After the report, whose evaluation draws as well: a run that
+            # goes on from the checkpoint begins with what is left here.
+            self._random.keep()
 
     def on_train_end(self, logs=None):
         self._writer.flush()

@@ -50,7 +50,10 @@ def named_as_options(args):
 
     The library says "argument `label`" of what the user knows as `--label`.
     """
-    names = set(vars(args))
+    others = {name for one in TASKS.values() for name in one.options}
+    if args.task in TASKS:
+        others -= set(TASKS[args.task].options)
+    names = set(vars(args)) - others
 
     def option(found):
         name = found[1]
@@ -98,6 +101,24 @@ def model_of(task, source):
             f"{source}, a {type(model).__name__}",
         )
     return model
+
+
+def models_of(task, sources):
+    """The models of --model; several only where the task has an ensemble."""
+    if len(sources) > 1 and task.combine is None:
+        raise invalid(
+            "--model", f"one model ({task.name} has no ensemble)", sources
+        )
+    return [model_of(task, source) for source in sources]
+
+
+def predictions_of(task, models, rows, batch_size, options):
+    """What one model, or the ensemble of several, predicts."""
+    found = [
+        task.predict(model, rows, batch_size=batch_size, **options)
+        for model in models
+    ]
+    return found[0] if len(found) == 1 else task.combine(found)
 
 
 def splits_of(task, data, kind, options):

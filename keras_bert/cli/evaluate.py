@@ -55,17 +55,15 @@ def _run(args):
     if len(args.data) > 1:
         raise invalid("--data", "one file or folder", args.data)
     options = _tasks.options_of(args, task)
-    models = [_tasks.model_of(task, source) for source in args.model]
+    models = _tasks.models_of(task, args.model)
     splits = _tasks.splits_of(task, args.data[0], "dev", options)
     result = {}
     for name, rows in splits.items():
         if rows["y"] is None:
             raise invalid("--data", "rows with labels", args.data[0])
-        found = [
-            task.predict(model, rows, batch_size=args.batch_size, **options)
-            for model in models
-        ]
-        predictions = found[0] if len(found) == 1 else task.combine(found)
+        predictions = _tasks.predictions_of(
+            task, models, rows, args.batch_size, options
+        )
         figures = task.score(rows, predictions, **options)
         result = figures if not result else {**result, name: figures}
     _report.print_figures(task, result)

@@ -219,7 +219,9 @@ def seeds_of(args):
     """(head seed, data seed) of each run."""
     for name in ("seed", "head_seed", "data_seed"):
         if getattr(args, name) is not None:
-            _common.check_seed(getattr(args, name))
+            _common.check_seed(
+                getattr(args, name), "--" + name.replace("_", "-")
+            )
     return [
         (
             seed if args.head_seed is None else args.head_seed,

@@ -46,7 +46,7 @@ def _run(args):
     if task is text.TASK and path.suffix not in text.SEPARATORS:
         raise invalid("-o", "a .tsv, .csv or .jsonl file", args.output)
     options = _tasks.options_of(args, task)
-    models = [_tasks.model_of(task, source) for source in args.model]
+    models = _tasks.models_of(task, args.model)
     splits = _tasks.splits_of(task, args.data, "test", options)
     # Official names, where the task has them and the user gave a folder.
     names = {} if path.suffix else task.files
@@ -58,11 +58,9 @@ def _run(args):
     count = 0
     with (_common.new_folder if names else _common.new_file)(path) as staging:
         for split, rows in splits.items():
-            found = [
-                task.predict(model, rows, batch_size=args.batch_size, **options)
-                for model in models
-            ]
-            predictions = found[0] if len(found) == 1 else task.combine(found)
+            predictions = _tasks.predictions_of(
+                task, models, rows, args.batch_size, options
+            )
             target = Path(staging)
             if names:
                 target /= names[split]

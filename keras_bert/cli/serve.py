@@ -74,10 +74,10 @@ async def _serve(args, listener, uvicorn):
         await asyncio.gather(*(worker.start() for worker in workers))
         # Who listens at every address is called by names unknown here.
         everywhere = host in ("0.0.0.0", "::")
-        names = ["*"] if everywhere else [args.host, host]
+        shown = f"[{host}]" if ":" in host else host
+        names = ["*"] if everywhere else [args.host, shown]
         app = make_app(batcher, names, args.max_request_bytes)
         name = workers[0].description["model"]
-        shown = f"[{host}]" if ":" in host else host
         url = f"http://{shown}:{port}"
         print(f"serving {name} at {url} (Ctrl-C stops)", flush=True)
         config = uvicorn.Config(

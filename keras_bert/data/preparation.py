@@ -122,11 +122,12 @@ def plan(preparation):
     order = generator(
         preparation.seed, 0, generators.ORDER_OF_BLOCKS
     ).permutation(len(blocks))
-    count = max(1, round(sum(sizes) / most)) if blocks else 0
+    total = sum(sizes)
+    count = max(1, round(total / most)) if blocks else 0
     tasks = [[] for _ in range(count)]
     before = 0
     for index in order.tolist():
-        tasks[before * count // max(1, sum(sizes))].append(blocks[index])
+        tasks[before * count // max(1, total)].append(blocks[index])
         before += sizes[index]
     return [task for task in tasks if task] + large, groups
 

@@ -18,6 +18,7 @@ import keras
 
 from keras_bert._errors import invalid
 from keras_bert.export.litert_file import write_litert
+from keras_bert.export.onnx_file import check_onnx
 from keras_bert.export.onnx_file import write_onnx
 from keras_bert.export.saved_model import write_saved_model
 
@@ -53,6 +54,8 @@ def export_by_tensorflow(model, filepath, format, shapes, options):
         shapes: dict of input name -> shape, `None` for any length.
         options: dict, further arguments of the writer.
     """
+    if format == "onnx":
+        check_onnx(model, **options)
     target = _free_path(filepath, is_folder=format == "tf_saved_model")
     # A sibling is on the same disk: the last step is a rename.
     staging = Path(

@@ -13,7 +13,7 @@ from keras_bert._tensorflow import tensorflow
 from keras_bert._tensorflow import tensorflow_text
 from keras_bert.export.signature import Signature
 from keras_bert.export.signature import assert_all
-from keras_bert.export.windows import dense
+from keras_bert.export.windows import joined_rows
 
 TOP_K = 5
 
@@ -66,19 +66,12 @@ def _rows(tokenizer, mask, longest, text):
     ids = tf.RaggedTensor.from_row_splits(
         pieces.values, tf.gather(pieces.row_splits, parts.row_splits)
     )
-    count = ids.nrows()
-    ids = tf.concat(
-        [
-            tf.fill([count, 1], tokenizer.cls_token_id),
-            ids,
-            tf.fill([count, 1], tokenizer.sep_token_id),
-        ],
-        axis=1,
-    )
-    columns = tf.cast(tf.ragged.range(ids.row_lengths()), tf.int32)
+    # Behind [CLS].
+    columns = 1 + tf.cast(tf.ragged.range(ids.row_lengths()), tf.int32)
     positions = tf.ragged.boolean_mask(
         columns, ids.with_values(ids.values == tokenizer.mask_token_id)
     )
+    lengths = ids.row_lengths() + 2
     checks = [
         assert_all(
             positions.row_lengths() > 0,
@@ -87,22 +80,18 @@ def _rows(tokenizer, mask, longest, text):
             positions.row_lengths(),
         ),
         assert_all(
-            ids.row_lengths() <= longest,
+            lengths <= longest,
             "Invalid value received for argument `text`. Expected at most "
             f"{longest} tokens with [CLS] and [SEP], the length of the "
             "position table. Received (tokens per text):",
-            ids.row_lengths(),
+            lengths,
         ),
     ]
     # All of them: positions are looked up by the mask alone, and that look-up
     # would fail first, in words of its own.
     with tf.control_dependencies(checks):
-        token_ids = dense(ids, tokenizer.pad_token_id)
-        return {
-            "token_ids": token_ids,
-            "segment_ids": tf.zeros_like(token_ids),
-            "padding_mask": dense(tf.ones_like(ids)),
-            "mask_positions": positions.with_values(
-                tf.identity(positions.values)
-            ),
-        }
+        rows = joined_rows(tokenizer, [ids])
+        rows["mask_positions"] = positions.with_values(
+            tf.identity(positions.values)
+        )
+    return rows

@@ -5,6 +5,8 @@ checks of ids and lengths; onnxruntime itself refuses a row of a table that
 does not exist, but takes -1 for the last one.
 """
 
+from importlib.util import find_spec
+
 import numpy as np
 
 from keras_bert._errors import invalid
@@ -21,12 +23,8 @@ _WRITTEN = 18
 _FORMAT = 11
 
 
-def write_onnx(model, target, shapes, opset_version=23):
-    """Writes the file `target`; batch and length stay open.
-
-    Attention, LayerNormalization and Gelu are single operators if the opset
-    has them (23, 17 and 20).
-    """
+def check_onnx(model, opset_version=23):
+    """Refuses what `write_onnx` cannot write, before a process is started."""
     if model.compute_dtype != "float32":
         raise invalid(
             "format",
@@ -35,13 +33,22 @@ def write_onnx(model, target, shapes, opset_version=23):
         )
     if opset_version not in range(14, 24):
         raise invalid("opset_version", "an int from 14 to 23", opset_version)
-    try:
-        import onnx
-        import tf2onnx
-    except ImportError as error:
+    # Not imported: tf2onnx brings in TensorFlow.
+    if not all(map(find_spec, ("onnx", "tf2onnx"))):
         raise ImportError(
             "ONNX files need the extra `onnx`: pip install 'keras3-bert[onnx]'"
-        ) from error
+        )
+
+
+def write_onnx(model, target, shapes, opset_version=23):
+    """Writes the file `target`; batch and length stay open.
+
+    Attention, LayerNormalization and Gelu are single operators if the opset
+    has them (23, 17 and 20).
+    """
+    import onnx
+    import tf2onnx
+
     tf = tensorflow()
     concrete = ids_function(model, shapes, model._output_name, checks=False)
     specs = [

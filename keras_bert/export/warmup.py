@@ -37,8 +37,6 @@ def _prediction_log(signature, inputs):
     for name, value in inputs.items():
         if not hasattr(value, "dtype"):
             value = tf.constant(value)
-        if value.dtype == tf.int32 and name == "row_lengths":
-            value = tf.cast(value, tf.int64)
         tensor = tf.make_tensor_proto(value).SerializeToString()
         request += _field(2, _field(1, name.encode()) + _field(2, tensor))
     # PredictionLog: predict_log = 6 {request = 1}.

@@ -43,7 +43,10 @@ def word_signature(preprocessor, logits_of, outputs):
 
     specs = [tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)]
     function = tf.function(serve, input_signature=specs, autograph=False)
-    return Signature(function, {"words": ["warm", "up"], "row_lengths": [2]})
+    return Signature(
+        function,
+        {"words": ["warm", "up"], "row_lengths": tf.constant([2], tf.int64)},
+    )
 
 
 def _checked(words, row_lengths):
@@ -72,8 +75,7 @@ def _word_logits(preprocessor, logits_of, pieces, row_lengths):
     texts = tf.RaggedTensor.from_row_lengths(piece_counts, row_lengths)
     totals = tf.reduce_sum(texts, axis=1)
     offset = tf.cumsum(totals, exclusive=True)
-    room = tf.fill(tf.shape(totals), tf.constant(0, tf.int64))
-    room += preprocessor.sequence_length - 2
+    room = tf.zeros_like(totals) + (preprocessor.sequence_length - 2)
     windows = graph_windows(totals, room, preprocessor.stride, empty=0)
     begin = tf.gather(offset, windows.owner) + windows.start
     piece = tf.gather(begin, windows.row) + windows.left

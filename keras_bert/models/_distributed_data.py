@@ -4,6 +4,8 @@ Batches are filled up with rows of weight 0 and cut into the rows of each
 process: for numpy arrays by `Filler`, inside tf.data by `shared_dataset`.
 """
 
+import itertools
+
 import keras
 import numpy as np
 from keras import tree
@@ -122,7 +124,7 @@ def shared_dataset(x, devices, filler):
     tf = tensorflow()
     spec = x.element_spec
     sizes = {leaf.shape[0] for leaf in tf.nest.flatten(spec)}
-    if sizes == {None} or None in sizes:
+    if None in sizes:
         x = _filled_dataset(x, devices, filler)
     else:
         filler.check(sizes.pop())
@@ -203,10 +205,8 @@ def numpy_batches(x, y, sample_weight, batch_size, steps):
         batches = x
     else:
         batches = _slices((x, y, sample_weight), batch_size or 32)
-    for step, batch in enumerate(batches):
-        if step == steps:
-            return
-        yield batch
+    # Not one more than asked for: a generator would lose it.
+    yield from itertools.islice(batches, steps)
 
 
 def _slices(arrays, size):

@@ -124,7 +124,7 @@ class Batcher:
     async def _restart(self, worker):
         try:
             await worker.start()
-        except (WorkerDied, ValueError):
+        except (WorkerDied, ValueError, OSError):
             # Not at once again: the machine may be short of memory.
             await asyncio.sleep(LOOK)
 

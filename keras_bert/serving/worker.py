@@ -97,10 +97,11 @@ class Worker:
         # A copy of this process would share its sockets and threads.
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(
+        process = context.Process(
             target=work, args=(theirs, self.source), daemon=True
         )
-        self._process.start()
+        process.start()
+        self._process = process
         theirs.close()
         self.restarts += 1
         word, content = self._receive(timeout=None)

@@ -51,7 +51,7 @@ def read(file):
             continue
         cells = _cells(line)
         if cells[0].split(" ")[0] == DOCUMENT:
-            document += bool(words)
+            document += 1
             fresh = True
             continue
         if width is None:

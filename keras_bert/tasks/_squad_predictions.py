@@ -87,8 +87,6 @@ def combined(several):
     A run that did not list a text gives it 0. Null odds and thresholds are
     averaged as well.
     """
-    if len(several) == 1:
-        return several[0]
     count = len(several)
     nbest = {}
     for key in several[0]["nbest"]:

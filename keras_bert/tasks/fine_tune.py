@@ -126,8 +126,6 @@ def fine_tune(
     options = options or {}
     model.compile(optimizer=optimizer_of(recipe, model, layers))
     notes = [note for rows in (train, *dev.values()) for note in rows["notes"]]
-    if task.check is not None:
-        notes += task.check(model, train)
     epochs, _ = recipe.epochs_for(len(train["ids"]))
     callbacks, best = list(callbacks), None
     if patience is not None:

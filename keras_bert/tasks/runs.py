@@ -38,7 +38,7 @@ def run_all(
     Yields `(record, model, predictions)`: the figures of a run beside its
     recipe and seeds, and its model, which the next run replaces.
     """
-    model = None
+    model, found = None, []
     for number, (recipe, head_seed, data_seed) in enumerate(plan):
         if number:
             del model
@@ -48,6 +48,9 @@ def run_all(
             task, source, train, options or {}, sequence_length, head_seed,
             layers,
         )  # fmt: skip
+        if number == 0 and task.check is not None:
+            # Reads all training rows, and says the same of every run.
+            found = task.check(model, train)
         figures, predictions = fine_tune(
             task,
             model,
@@ -66,6 +69,7 @@ def run_all(
             "data_seed": data_seed,
             "failed": figures["score"] <= chance_of(figures["dev"]),
             **figures,
+            "notes": [*figures["notes"], *found],
         }
         yield record, model, predictions
 

@@ -74,8 +74,7 @@ def load(file, by_place=()):
     Args:
         file: its path.
         by_place: names of columns. If those that are no defaults are all
-            numbers, and the first row does not hold them as cells, the file
-            has no header.
+            numbers, the file has no header.
     """
     path = Path(file)
     if not path.is_file():

@@ -128,7 +128,7 @@ def test_mnli_measures_both_dev_sets_and_predicts_both_test_sets(
     assert one.read_text() == (tmp_path / "out" / "MNLI-mm.tsv").read_text()
 
 
-def test_an_ensemble_averages_the_probabilities(runs, glue, run_json):
+def test_an_ensemble_of_a_run_with_itself_is_that_run(runs, glue, run_json):
     words = ["evaluate", "cola", "--data", glue / "CoLA", "--model"]
     _, one = run_json(*words, runs / "cola")
     _, same = run_json(*words, runs / "cola", runs / "cola")
@@ -314,7 +314,7 @@ BAD = {
                    "--reinitialise-layers"),
     "decay": (["finetune", "cola", "--layer-decay", "2"], "--layer-decay"),
     "rate": (["finetune", "cola", "--learning-rate", "-1"], "--learning-rate"),
-    "seed": (["finetune", "cola", "--head-seed", "-1"], "--seed"),
+    "seed": (["finetune", "cola", "--head-seed", "-1"], "--head-seed"),
     "column": (["finetune", "text", "--text", "nix"], "--text`.*a column of"),
     "label": (["finetune", "text", "--label", "nix"], "--label`.*a column of"),
     "class": (["evaluate", "cola", "--model", "RUN"], "--model"),

@@ -162,7 +162,9 @@ def test_going_on_and_what_may_change(folder, tmp_path, capsys):
     # The first line ended with its rate at 0; the steps added have their own.
     rates = [line["learning_rate"] for line in lines]
     assert rates[2] == 0.0 and rates[3] > 0.0 and rates[4] == 0.0
-    for option, value in (("--batch-size", "3"), ("--seed", "9")):
+    for option, value in (
+        ("--batch-size", "3"), ("--seed", "9"), ("--steps", "2"),
+    ):  # fmt: skip
         code = main(["pretrain", "-o", str(run), "--resume", option, value])
         assert code == 2
         assert f"argument `{option}`" in capsys.readouterr().err
@@ -174,6 +176,12 @@ def test_going_on_and_what_may_change(folder, tmp_path, capsys):
     code = main(["pretrain", str(other), "-o", str(run)])
     assert code == 2
     assert "argument `-o`" in capsys.readouterr().err
+
+
+def test_a_run_outlasts_the_first_line_of_its_learning_rate(folder, tmp_path):
+    run = tmp_path / "run"
+    assert not main([*_words(folder, run, steps=4), "--schedule-steps", "2"])
+    assert [line["step"] for line in _lines(run)] == [1, 2, 3, 4]
 
 
 def test_a_larger_vocabulary_is_reported(folder, tmp_path, capsys):

@@ -227,13 +227,15 @@ def test_feature_based_gives_a_row_of_table_7(
         (["evaluate", "squad-v2", "--doc-stride", "30"], "doc_stride"),
         (["evaluate", "squad-v1", "--null-threshold", "1"], "null-threshold"),
         (["evaluate", "ner"], "--model"),
+        (["evaluate", "ner", "--model", "another"], "one model"),
     ],
 )
 def test_bad_input_is_one_line_that_names_it(
     squad_run, data, words, message, capsys
 ):
     kind = "ner" if "ner" in words else "squad"
-    words = [*words, "--data", f"{data}/{kind}", "--model", str(squad_run)]
+    more = [] if "--model" in words else ["--model"]
+    words = [*words, *more, str(squad_run), "--data", f"{data}/{kind}"]
     assert main(words) == 2
     error = capsys.readouterr().err.strip().split("\n")[-1]
     assert message in error

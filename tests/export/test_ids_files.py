@@ -177,28 +177,30 @@ if keras.config.backend() == "tensorflow":
         assert counted(tmp_path / "model.onnx")["Gelu"] == 0
         assert_runs(backbone, onnx_runner(tmp_path / "model.onnx")[1])
 
-    def test_half_precision_and_odd_opsets_are_refused(tmp_path):
-        small = {
-            "vocabulary_size": 9,
-            "num_layers": 1,
-            "num_heads": 1,
-            "hidden_dim": 4,
-            "intermediate_dim": 4,
-        }
-        half = kb.BertBackbone(**small, dtype="mixed_bfloat16")
-        with pytest.raises(ValueError, match="`format`.*float32.*bfloat16"):
-            half.export(tmp_path / "model.onnx", format="onnx")
-        backbone = kb.BertBackbone(**small)
-        with pytest.raises(ValueError, match="`opset_version`.*14 to 23"):
-            backbone.export(
-                tmp_path / "model.onnx", format="onnx", opset_version=99
-            )
-        assert not list(tmp_path.iterdir())
 
-    def test_a_missing_package_is_named_with_its_extra(
-        backbone, tmp_path, monkeypatch
-    ):
-        monkeypatch.setitem(sys.modules, "tf2onnx", None)
-        with pytest.raises(ImportError, match=r"keras3-bert\[onnx\]"):
-            backbone.export(tmp_path / "model.onnx", format="onnx")
-        assert not list(tmp_path.iterdir())
+def test_half_precision_and_odd_opsets_are_refused(tmp_path):
+    small = {
+        "vocabulary_size": 9,
+        "num_layers": 1,
+        "num_heads": 1,
+        "hidden_dim": 4,
+        "intermediate_dim": 4,
+    }
+    half = kb.BertBackbone(**small, dtype="mixed_bfloat16")
+    with pytest.raises(ValueError, match="`format`.*float32.*bfloat16"):
+        half.export(tmp_path / "model.onnx", format="onnx")
+    backbone = kb.BertBackbone(**small)
+    with pytest.raises(ValueError, match="`opset_version`.*14 to 23"):
+        backbone.export(
+            tmp_path / "model.onnx", format="onnx", opset_version=99
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_package_is_named_with_its_extra(
+    backbone, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "tf2onnx", None)
+    with pytest.raises(ImportError, match=r"keras3-bert\[onnx\]"):
+        backbone.export(tmp_path / "model.onnx", format="onnx")
+    assert not list(tmp_path.iterdir())

@@ -206,6 +206,8 @@ def test_a_document_is_one_row_and_scored_by_sentence(write):
     assert figures["tags_not_in_training"] == {"I-LOC": 1}
     with pytest.raises(ValueError, match="`context`.*-DOCSTART-"):
         task.read(write("a O\n"), "train", context="document")
+    one = write("-DOCSTART- O\n\na O\n\nb O\n")
+    assert task.read(one, "train", context="document")["x"] == [["a", "b"]]
 
 
 def test_predictions_are_written_for_conlleval(write, tmp_path):

@@ -97,7 +97,6 @@ def test_an_ensemble_averages_the_probabilities_of_equal_texts():
     assert sum(entries.values()) == pytest.approx(1.0)
     assert found["null_odds"] == {"q0": (-3.0 - 6.0) / 2}
     assert found["threshold"] == 2.0
-    assert answers.combined([one]) == one
 
 
 GOLDS = {"q0": ["cat"], "q1": [], "q2": ["dog"]}

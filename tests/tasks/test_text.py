@@ -1,7 +1,9 @@
 """Tables of texts and labels: TSV, CSV, JSONL and their quirks."""
 
+import numpy as np
 import pytest
 
+from keras_bert.tasks import classification
 from keras_bert.tasks import text
 
 
@@ -106,3 +108,17 @@ def test_not_utf8_and_missing_files(tmp_path):
         text.read(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="train.tsv"):
         text.find(tmp_path, "train")
+
+
+def test_an_ensemble_is_the_mean_of_the_probabilities():
+    one, two = (
+        classification.of_scores(["a", "b"], np.array([p]))
+        for p in ([0.6, 0.4], [0.1, 0.9])
+    )
+    found = classification.combine([one, two])
+    # (0.6 + 0.1) / 2 and (0.4 + 0.9) / 2
+    assert found["scores"] == pytest.approx(np.array([[0.35, 0.65]]))
+    assert one["predicted"] == ["a"] and found["predicted"] == ["b"]
+    two["labels"] = ["b", "a"]
+    with pytest.raises(ValueError, match="`model`.*labels"):
+        classification.combine([one, two])

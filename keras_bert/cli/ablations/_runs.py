@@ -86,7 +86,7 @@ def settings_of(args, **changes):
     given = {
         name: getattr(args, name)
         for name in names
-        if getattr(args, name) not in (None, False)
+        if getattr(args, name) is not None
     }
     unknown = set(changes) - set(DEFAULTS)
     assert not unknown, unknown

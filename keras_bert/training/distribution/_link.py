@@ -109,8 +109,6 @@ class Link:
                 server.settimeout(max(0.01, deadline - time.monotonic()))
                 try:
                     peer = _lasting(server.accept()[0])
-                    hello = json.loads(_line(peer, deadline))
-                    peers[int(hello["process"])] = peer
                 except TimeoutError as error:
                     missing = set(range(1, self.processes)) - set(peers)
                     raise TimeoutError(
@@ -118,8 +116,13 @@ class Link:
                         f"{sorted(missing)} of {self.processes} did not come "
                         f"to {self.address}"
                     ) from error
-                except (ValueError, KeyError, OSError):
-                    # Not one of ours: a port scan, a browser.
+                try:
+                    # Ours speak at once.
+                    soon = min(deadline, time.monotonic() + 5)
+                    hello = json.loads(_line(peer, soon))
+                    peers[int(hello["process"])] = peer
+                except (ValueError, KeyError, TypeError, OSError):
+                    # Not one of ours: a port scan, a health check.
                     continue
         return peers
 
@@ -309,11 +312,11 @@ def _send(peer, message):
 
 
 def _line(peer, deadline):
-    """The next line, at most 64 KB; empty at the end."""
+    """The next line; empty at the end. A stranger's is cut at 64 KB."""
     if deadline is not None:
         peer.settimeout(max(0.01, deadline - time.monotonic()))
     parts = bytearray()
-    while len(parts) < 65536:
+    while deadline is None or len(parts) < 65536:
         byte = peer.recv(1)
         if not byte or byte == b"\n":
             break

@@ -106,15 +106,20 @@ def test_a_stranger_at_the_port_does_no_harm(address):
         target=lambda: found.append(_link.Link(address, 0, 2, 20))
     )
     thread.start()
-    for text in (b"GET / HTTP/1.1\r\n\r\n", b""):
+    kept = []
+    for text in (b"GET / HTTP/1.1\r\n\r\n", b"", b"5\n", None):
         stranger = None
         while stranger is None:
             try:
                 stranger = socket.create_connection((host, int(port)))
             except OSError:
                 time.sleep(0.05)
-        stranger.sendall(text)
-        stranger.close()
+        if text is None:
+            # Stays, and says nothing.
+            kept.append(stranger)
+        else:
+            stranger.sendall(text)
+            stranger.close()
     other = _link.Link(address, 1, 2, 20)
     thread.join()
     texts = in_each([*found, other], lambda link: link.exchange("x"))
