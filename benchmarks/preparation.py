@@ -45,13 +45,14 @@ GOALS = {
 AT_MOST = ("peak memory in GB", "share of waiting for input")
 
 _MEMORY = """
-import json, resource, sys
+import json, sys
 from keras_bert.data import Preparation, prepare
+from keras_bert.testing.peak_memory import peak_memory
 from keras_bert.tokenizers import BertTokenizer
 if __name__ == "__main__":
     tokenizer = BertTokenizer(sys.argv[2], lowercase=True)
     prepare(Preparation((sys.argv[1],)), tokenizer, sys.argv[3])
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+    print(peak_memory() / 1e3)
 """
 
 

@@ -55,6 +55,17 @@ class RunFolder:
         found = state_file.checkpoints_in(self.checkpoints)
         return found[-1] if found else None
 
+    def check_steps(self, steps):
+        """Refuses fewer steps than the run has done."""
+        newest = self.newest()
+        done = state_file.read_position(newest)["step"] if newest else 0
+        if steps < done:
+            raise invalid(
+                "--steps",
+                f"at least {done}, which the run in -o has done",
+                steps,
+            )
+
     def save(self, model, position, keep):
         path = self.checkpoints / f"step-{position['step']:08d}"
         with state_file.whole_folder(path) as folder:

@@ -196,7 +196,6 @@ def pretrain(output, given, resume=False):
     from keras_bert.cli._curves import draw_curves
     from keras_bert.cli._pretrain_text import Text
     from keras_bert.cli._run_folder import RunFolder
-    from keras_bert.training.state_file import read_position
 
     folder = RunFolder(output)
     description = folder.read() if resume and folder.begun else None
@@ -222,13 +221,7 @@ def pretrain(output, given, resume=False):
                 settings["files"],
             )
         stages = [tuple(stage) for stage in description["stages"]]
-        newest = folder.newest()
-        done = read_position(newest)["step"] if newest is not None else 0
-        if settings["steps"] < done:
-            raise invalid(
-                "--steps", f"at least {done}, which the run in -o has done",
-                settings["steps"],
-            )  # fmt: skip
+        folder.check_steps(settings["steps"])
     if stages[-1][1] < settings["steps"]:
         stages.append((stages[-1][1], settings["steps"]))
     _check_warmup(settings, stages)

@@ -77,8 +77,11 @@ def test_makefile_has_the_two_commands_and_torch_args():
     for target in ("demo", "test"):
         assert re.search(rf"^{target}:", text, re.MULTILINE), target
     assert "$(TORCH_ARGS)" in text
-    for backend in ("tensorflow", "jax", "torch"):
-        assert f"KERAS_BACKEND={backend} $(BIN)/python -m pytest" in text
+    (backends,) = re.findall(r"^BACKENDS := (.*)$", text, re.MULTILINE)
+    assert sorted(backends.split()) == ["jax", "tensorflow", "torch"]
+    assert "test-tensorflow test-jax test-torch: test-%:" in text
+    assert "KERAS_BACKEND=$* $(BIN)/python -m pytest $(EACH)" in text
+    assert "$(BACKENDS:%=test-%) test-once)" in text
 
 
 def test_makefile_runs_every_test_file():

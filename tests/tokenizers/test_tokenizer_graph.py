@@ -65,14 +65,15 @@ def test_the_graph_holds_no_python_function_and_no_table():
 
 
 LONG_LINE = """
-import os, resource
+import os
+from keras_bert.testing.peak_memory import peak_memory
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import tensorflow as tf
 from keras_bert.tokenizers import BertTokenizer
 words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##a", "中", "/"]
 tokenizer = BertTokenizer(words, lowercase=True)
 tokenizer("a")
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_memory()
 os.dup2(os.open(os.environ["ERRORS"], os.O_WRONLY | os.O_CREAT), 2)
 size = 10_000_000
 counts = [
@@ -81,8 +82,7 @@ counts = [
     # Many words and one too long: the exact rule runs on the whole line.
     len(tokenizer("aaaaaaa/" * (size // 8) + "é" * 201)),
 ]
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(counts, (after - before) // 1024)
+print(counts, int(peak_memory() - before))
 """
 
 
