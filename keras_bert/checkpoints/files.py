@@ -25,7 +25,7 @@ def read_json(path):
 def first_line(error):
     """An error's first line; its class where it says nothing."""
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    return lines[0][:200] if lines else type(error).__name__
 
 
 def refuse_pointer(path):

@@ -3,6 +3,7 @@
 import re
 
 from keras_bert._errors import invalid
+from keras_bert.checkpoints.files import first_line
 
 _WANTED = (
     "*.json",
@@ -38,7 +39,7 @@ def download_huggingface(source):
             "a model that the Hugging Face hub or its local cache can give "
             "(looked for config.json, model.safetensors, pytorch_model.bin, "
             "vocab.txt). The hub could not be reached or has no such model "
-            f"({_first_line(error)}). A local copy of the folder is accepted "
+            f"({first_line(error)}). A local copy of the folder is accepted "
             "as SOURCE: a folder with these files",
             source,
         ) from error
@@ -73,12 +74,7 @@ def download_keras_hub(name):
             f"a KerasHub preset that can be fetched (kaggle://{handle}: "
             "config.json, model.weights.h5, tokenizer.json, "
             "assets/tokenizer/vocabulary.txt). The hub could not be reached "
-            f"({_first_line(error)}). A local copy of the preset folder is "
+            f"({first_line(error)}). A local copy of the preset folder is "
             "accepted as SOURCE",
             name,
         ) from error
-
-
-def _first_line(error):
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200]

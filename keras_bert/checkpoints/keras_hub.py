@@ -14,6 +14,7 @@ from keras import ops
 from keras_bert.checkpoints import config as configs
 from keras_bert.checkpoints import tokenizer_files
 from keras_bert.checkpoints.checkpoint import Checkpoint
+from keras_bert.checkpoints.files import first_line
 from keras_bert.checkpoints.files import numpy_dtype
 from keras_bert.checkpoints.files import read_json
 
@@ -132,7 +133,7 @@ def _load(folder, task, dtype):
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(
             f"{folder}: keras_nlp cannot load this preset, a file is missing, "
-            f"truncated or corrupt: {str(error).strip().splitlines()[0]}"
+            f"truncated or corrupt: {first_line(error)}"
         ) from error
 
 

@@ -9,7 +9,7 @@ from keras_bert.cli import _common
 from keras_bert.cli._pretrain_text import tokenizer_of_shards
 from keras_bert.cli._run_log import RunLog
 from keras_bert.cli._run_log import RunProgress
-from keras_bert.cli._run_log import guard_of
+from keras_bert.training import NanGuard
 from keras_bert.training import phases
 
 _POLICIES = {
@@ -163,7 +163,7 @@ def train(
 
         if log.restore_from is not None:
             state_file.build_metrics(model, next(dataset.as_numpy_iterator()))
-        guard = guard_of(log)
+        guard = NanGuard(log.place)
         log.begin(segment, per_epoch[length], first_epoch, guard, left)
         model.fit(
             dataset,

@@ -6,7 +6,6 @@ import time
 import keras
 
 from keras_bert._tensorflow import tensorflow
-from keras_bert.training import NanGuard
 from keras_bert.training import Progress
 from keras_bert.training import state_file
 
@@ -215,11 +214,6 @@ class RunProgress(Progress):
 
     def on_train_end(self, logs=None):
         super().on_train_end(self._logs)
-
-
-def guard_of(log):
-    """A NanGuard that names the steps of the whole run."""
-    return NanGuard(log.place)
 
 
 def duration(seconds):
