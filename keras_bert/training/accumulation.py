@@ -2,6 +2,7 @@
 
 from keras_bert._errors import invalid
 from keras_bert.training._accumulation import accumulated_step
+from keras_bert.training.distribution.multi_worker import with_an_axis
 
 
 class Accumulation:
@@ -43,4 +44,5 @@ class Accumulation:
     def train_step(self, *arguments):
         if self.accumulate == 1:
             return super().train_step(*arguments)
-        return accumulated_step(self, self.accumulate, *arguments)
+        # `MultiWorker` comes after this class and has not seen the result.
+        return with_an_axis(accumulated_step(self, self.accumulate, *arguments))

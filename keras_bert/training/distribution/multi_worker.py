@@ -38,13 +38,14 @@ class MultiWorker:
         super()._maybe_symbolic_build(iterator, data_batch)
 
     def train_step(self, *arguments):
-        return _with_an_axis(super().train_step(*arguments))
+        return with_an_axis(super().train_step(*arguments))
 
     def test_step(self, *arguments):
-        return _with_an_axis(super().test_step(*arguments))
+        return with_an_axis(super().test_step(*arguments))
 
 
-def _with_an_axis(logs):
+def with_an_axis(logs):
+    """The results of a step as that strategy can reduce them."""
     devices = current()
     if devices is None or devices.strategy is None or devices.processes == 1:
         return logs

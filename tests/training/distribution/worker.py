@@ -169,20 +169,19 @@ def devices(folder):
         ]
     one = {name: steps(name) for name in OPTIMIZERS}
     np.savez(Path(folder) / "one_device.npz", **one)
+    wanted = {**one, "accumulate": one["sgd"]}
     result = {"steps": [], "refused": []}
     for split in splits:
         with kb.distribute(**split):
             found = {name: steps(name) for name in OPTIMIZERS}
-        result["steps"].append(compared(found, one))
+            found["accumulate"] = steps("sgd", accumulate=2)
+        result["steps"].append(compared(found, wanted))
     if count == 4 and BACKEND == "tensorflow":
         return result
     result["control"] = difference(
         steps("sgd", loss=MeansOfHalves()), one["sgd"]
     )
     with kb.distribute(devices=2):
-        result["accumulate"] = difference(
-            steps("sgd", accumulate=2), one["sgd"]
-        )
         result["dropout"] = difference(
             steps("sgd", dropout=0.3),
             steps("sgd"),
@@ -327,6 +326,9 @@ def processes(folder):
         one = np.load(Path(folder) / "one_device.npz")
         found = {name: steps(name) for name in OPTIMIZERS}
         result = {"process": chosen.process, "steps": compared(found, one)}
+        result["steps"]["accumulate"] = difference(
+            steps("sgd", accumulate=2), one["sgd"]
+        )
         result["rows"] = rows_read(folder)
         tuned = fine_tuning()
         result["fine_tuning"] = {
@@ -361,6 +363,13 @@ def restarted(folder):
         whole = np.load(Path(folder) / f"whole_{chosen.process}.npy")
         found = difference(pretraining(folder, "state"), whole)
     return {"difference": found, "resumed from": before}
+
+
+def continued_alone(folder):
+    """One process goes on where two had been."""
+    keras.utils.set_random_seed(0)
+    whole = np.load(Path(folder) / "whole_0.npy")
+    return {"difference": difference(pretraining(folder, "copy"), whole)}
 
 
 def meeting(folder):
