@@ -14,6 +14,7 @@ from keras_bert.cli import _common
 from keras_bert.cli import _tasks
 from keras_bert.tasks import glue_table
 from keras_bert.tasks.glue import GLUE
+from keras_bert.tasks.glue import folder_in
 from keras_bert.tasks.table import TASKS
 
 
@@ -95,7 +96,7 @@ def predict(args):
             if name == "xnli":
                 continue
             source = runs.get("mnli" if name == "ax" else name, (None,))[0]
-            place = _folder(Path(args.data), data.folder)
+            place = folder_in(name, args.data)
             if place is None:
                 notes.append(f"{name}: no data, left out")
                 continue
@@ -124,19 +125,6 @@ def predict(args):
         print(f"note: {note}")
     print(f"written: {path}")
     return {"rows": rows, "notes": notes, "output": str(path)}
-
-
-def _folder(data, name):
-    """The folder of a data set, which the download calls by several names."""
-    names = {"AX": ("AX", "diagnostic", "MNLI")}.get(name, (name,))
-    files = {"AX": ("AX.tsv", "diagnostic.tsv")}.get(name, ())
-    for one in names:
-        place = data / one
-        if place.is_dir() and (
-            not files or any((place / file).is_file() for file in files)
-        ):
-            return place
-    return None
 
 
 def _commonest(task, place, options, rows):

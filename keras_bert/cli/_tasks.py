@@ -1,6 +1,7 @@
 """The table of tasks as arguments of the command line."""
 
 import contextlib
+import json
 import re
 from pathlib import Path
 
@@ -25,8 +26,11 @@ def add_task_arguments(parser, also=()):
         group.add_argument("--" + name.replace("_", "-"), **arguments)
 
 
-def options_of(args, task):
-    """The options of a task with its defaults; others are refused."""
+def options_of(args, task, run=None):
+    """The options of a task with its defaults; others are refused.
+
+    Those that a task keeps come from the run folder, if there is one.
+    """
     known = {name for one in TASKS.values() for name in one.options}
     for name in sorted(known - set(task.options)):
         value = getattr(args, name)
@@ -36,12 +40,24 @@ def options_of(args, task):
                 f"no such option with the task {task.name}",
                 value,
             )
-    return {
-        name: arguments.get("default")
-        if getattr(args, name) is None
-        else getattr(args, name)
-        for name, arguments in task.options.items()
-    }
+    settings = _settings_in(run) if run is not None and task.kept else {}
+    found = {}
+    for name, arguments in task.options.items():
+        found[name] = getattr(args, name)
+        if found[name] is None and name in task.kept:
+            found[name] = settings.get(name)
+        if found[name] is None:
+            found[name] = arguments.get("default")
+    return found
+
+
+def _settings_in(run):
+    """What result.json says of a run folder, or of a preset in one."""
+    for folder in (Path(run), Path(run).absolute().parent):
+        path = folder / "result.json"
+        if path.is_file() and (folder / "preset").is_dir():
+            return json.loads(path.read_text("utf-8")).get("settings", {})
+    return {}
 
 
 @contextlib.contextmanager

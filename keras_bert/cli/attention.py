@@ -20,15 +20,16 @@ def add_arguments(parser):
 
 def run(args):
     import keras
-    import numpy as np
 
     from keras_bert.models import BertBackbone
+    from keras_bert.models.masked_row import masked_row
     from keras_bert.tokenizers import BertTokenizer
 
     _common.check_new(args.output)
     tokenizer = BertTokenizer.from_preset(args.source)
     backbone = BertBackbone.from_preset(args.source)
-    ids, segments = _row(tokenizer, args.text, args.text_pair)
+    texts = [args.text, *([args.text_pair] if args.text_pair else [])]
+    ids, segments = masked_row(tokenizer, texts)
     longest = backbone.max_sequence_length
     if len(ids) > longest:
         raise invalid(
@@ -36,10 +37,7 @@ def run(args):
             f"at most {longest} tokens with [CLS] and [SEP]",
             f"{len(ids)} tokens",
         )
-    row = {
-        "token_ids": np.array([ids], "int32"),
-        "segment_ids": np.array([segments], "int32"),
-    }
+    row = {"token_ids": ids[None], "segment_ids": segments[None]}
     scores = [
         keras.ops.convert_to_numpy(layer)[0]
         for layer in backbone.attention_scores(row)
@@ -57,22 +55,6 @@ def run(args):
         "heads": heads,
         "length": length,
     }
-
-
-def _row(tokenizer, text, pair):
-    """Ids and segment ids of [CLS] A [SEP], or of a pair."""
-    import numpy as np
-
-    mask = tokenizer.id_to_token(tokenizer.mask_token_id)
-    ids, segments = [tokenizer.cls_token_id], [0]
-    for segment, part in enumerate([text] if not pair else [text, pair]):
-        for index, piece in enumerate(part.split(mask)):
-            if index:
-                ids.append(tokenizer.mask_token_id)
-            ids += np.asarray(tokenizer(piece)).tolist()
-        ids.append(tokenizer.sep_token_id)
-        segments += [segment] * (len(ids) - len(segments))
-    return ids, segments
 
 
 def attention_page(tokens, scores, title):

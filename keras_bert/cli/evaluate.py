@@ -54,7 +54,7 @@ def _run(args):
         )  # fmt: skip
     if len(args.data) > 1:
         raise invalid("--data", "one file or folder", args.data)
-    options = _tasks.options_of(args, task)
+    options = _tasks.options_of(args, task, args.model[0])
     models = _tasks.models_of(task, args.model)
     splits = _tasks.splits_of(task, args.data[0], "dev", options)
     result = {}

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from keras_bert._errors import invalid
@@ -260,7 +261,10 @@ def rows_of(args, task, options):
 
 
 def _held_out(table, seed):
-    """A tenth of the rows, drawn by the seed, apart from the rest."""
+    """About a tenth of the rows, drawn by the seed, apart from the rest.
+
+    Rows of one group, such as questions on one paragraph, stay together.
+    """
     import numpy as np
 
     count = len(table["ids"])
@@ -268,8 +272,21 @@ def _held_out(table, seed):
         raise invalid(
             "--data", "a folder with train and dev, or 10 rows or more", count
         )
-    order = np.random.default_rng(seed).permutation(count)
-    border = max(1, count // 10)
+    groups = table.get("groups") or range(count)
+    names, notes = sorted(set(groups)), table["notes"]
+    if len(names) == 1:
+        groups = names = range(count)
+        notes = [*notes, "all rows stand in one paragraph: what was held out "
+                 "is measured on a text that was learned from"]  # fmt: skip
+    order = [names[i] for i in np.random.default_rng(seed).permutation(
+        len(names))]  # fmt: skip
+    sizes = Counter(groups)
+    chosen, size = set(), 0
+    for name in order[:-1]:
+        if size >= max(1, count // 10):
+            break
+        chosen.add(name)
+        size += sizes[name]
 
     def pick(rows):
         x = table["x"]
@@ -279,6 +296,13 @@ def _held_out(table, seed):
             else [x[i] for i in rows]
         )
         y = table["y"] and [table["y"][i] for i in rows]
-        return {**table, "x": x, "y": y, "ids": [table["ids"][i] for i in rows]}
+        ids = [table["ids"][i] for i in rows]
+        return {**table, "x": x, "y": y, "ids": ids, "notes": notes}
 
-    return pick(sorted(order[border:])), pick(sorted(order[:border]))
+    held_out = [group in chosen for group in groups]
+    train, dev = (
+        pick([i for i in range(count) if held_out[i] == side])
+        for side in (False, True)
+    )
+    # What is odd about the file is said once.
+    return train, {**dev, "notes": []}

@@ -6,6 +6,7 @@ from keras_bert._errors import invalid
 from keras_bert.cli import _common
 from keras_bert.cli import _glue
 from keras_bert.cli import _tasks
+from keras_bert.tasks import classification
 from keras_bert.tasks import text
 from keras_bert.tasks.table import TASKS
 
@@ -43,9 +44,14 @@ def run(args):
 def _run(args):
     path = _common.check_new(args.output)
     task = TASKS[args.task]
-    if task is text.TASK and path.suffix not in text.SEPARATORS:
+    in_table = task.write is classification.write
+    if in_table and path.suffix not in text.SEPARATORS:
         raise invalid("-o", "a .tsv, .csv or .jsonl file", args.output)
-    options = _tasks.options_of(args, task)
+    if task.writes_folder and path.suffix == ".json":
+        raise invalid(
+            "-o", f"a folder, for the files of {task.name}", args.output
+        )
+    options = _tasks.options_of(args, task, args.model[0])
     models = _tasks.models_of(task, args.model)
     splits = _tasks.splits_of(task, args.data, "test", options)
     # Official names, where the task has them and the user gave a folder.
@@ -56,7 +62,9 @@ def _run(args):
             args.output,
         )  # fmt: skip
     count = 0
-    with (_common.new_folder if names else _common.new_file)(path) as staging:
+    in_folder = names or task.writes_folder
+    new = _common.new_folder if in_folder else _common.new_file
+    with new(path) as staging:
         for split, rows in splits.items():
             predictions = _tasks.predictions_of(
                 task, models, rows, args.batch_size, options

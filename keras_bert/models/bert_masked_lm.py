@@ -12,6 +12,7 @@ from keras_bert.models.bert_masked_lm_preprocessor import (
     BertMaskedLMPreprocessor,
 )
 from keras_bert.models.bert_task import BertTask
+from keras_bert.models.masked_row import masked_row
 from keras_bert.training import MaskedLMLoss
 from keras_bert.training import metrics
 
@@ -149,12 +150,7 @@ class BertMaskedLM(BertTask):
         mask = tokenizer.id_to_token(tokenizer.mask_token_id)
         if not isinstance(text, str) or mask not in text:
             raise invalid("text", f"a string with {mask}", text)
-        ids = [tokenizer.cls_token_id]
-        for index, part in enumerate(text.split(mask)):
-            if index:
-                ids.append(tokenizer.mask_token_id)
-            ids.extend(np.asarray(tokenizer(part)).tolist())
-        ids.append(tokenizer.sep_token_id)
+        ids, _ = masked_row(tokenizer, [text])
         longest = self.backbone.max_sequence_length
         if len(ids) > longest:
             raise invalid(
@@ -163,7 +159,7 @@ class BertMaskedLM(BertTask):
                 "of the position table",
                 f"{len(ids)} tokens",
             )
-        return np.array(ids, "int32")
+        return ids
 
     def _mask_batch(self, rows):
         """Padded ids and mask positions of some rows."""

@@ -40,7 +40,7 @@ class GlueTask:
     """One data set.
 
     Attributes:
-        folder: its folder in the GLUE download.
+        folders: names of its folder in the downloads, the likeliest first.
         labels: in the order of the original code; None for regression.
         metrics: those that GLUE reports, averaged to one score.
         labelled, unlabelled: layouts, the likeliest first.
@@ -48,7 +48,7 @@ class GlueTask:
         skip_short: rows with missing columns are skipped and counted.
     """
 
-    folder: str
+    folders: tuple
     labels: tuple | None
     metrics: tuple
     labelled: tuple
@@ -70,32 +70,32 @@ _AX = Layout((("sentence1", "Premise"), ("sentence2", "Hypothesis")), (1, 2), 3)
 
 GLUE = {
     "cola": GlueTask(
-        "CoLA", BINARY, ("matthews",),
+        ("CoLA",), BINARY, ("matthews",),
         # source, label, the author's mark, sentence; no header.
         (Layout((("sentence",),), (3,), 4, "label", 1),),
         (Layout((("sentence",),), (1,), 2),),
         {"test": "CoLA.tsv"},
     ),
     "sst-2": GlueTask(
-        "SST-2", BINARY, ("accuracy",),
+        ("SST-2",), BINARY, ("accuracy",),
         (Layout((("sentence",),), (0,), 2, "label", 1),),
         (Layout((("sentence",),), (1,), 2),),
         {"test": "SST-2.tsv"},
     ),
     "mrpc": GlueTask(
-        "MRPC", BINARY, ("accuracy", "f1"),
+        ("MRPC",), BINARY, ("accuracy", "f1"),
         (Layout((("#1 String",), ("#2 String",)), (3, 4), 5, "Quality", 0),),
         (Layout((("#1 String",), ("#2 String",)), (3, 4), 5),),
         {"test": "MRPC.tsv"},
     ),
     "sts-b": GlueTask(
-        "STS-B", None, ("pearson", "spearman"),
+        ("STS-B",), None, ("pearson", "spearman"),
         (Layout(_MNLI_TEXTS, (7, 8), 10, "score", -1),),
         (Layout(_MNLI_TEXTS, (7, 8), 9),),
         {"test": "STS-B.tsv"},
     ),
     "qqp": GlueTask(
-        "QQP", BINARY, ("accuracy", "f1"),
+        ("QQP",), BINARY, ("accuracy", "f1"),
         (Layout((("question1",), ("question2",)), (3, 4), 6,
                 "is_duplicate", 5),),
         (Layout((("question1",), ("question2",)), (1, 2), 3),),
@@ -103,25 +103,25 @@ GLUE = {
         skip_short=True,
     ),
     "mnli": GlueTask(
-        "MNLI", NLI, ("accuracy",),
+        ("MNLI",), NLI, ("accuracy",),
         (Layout(_MNLI_TEXTS, (8, 9), 12, "gold_label", -1),),
         (Layout(_MNLI_TEXTS, (8, 9), 10),),
         {"test_matched": "MNLI-m.tsv", "test_mismatched": "MNLI-mm.tsv"},
     ),
     "qnli": GlueTask(
-        "QNLI", ENTAILMENT, ("accuracy",), **_pair("question", "sentence"),
+        ("QNLI",), ENTAILMENT, ("accuracy",), **_pair("question", "sentence"),
         submission={"test": "QNLI.tsv"},
     ),
     "rte": GlueTask(
-        "RTE", ENTAILMENT, ("accuracy",), **_pair("sentence1", "sentence2"),
+        ("RTE",), ENTAILMENT, ("accuracy",), **_pair("sentence1", "sentence2"),
         submission={"test": "RTE.tsv"},
     ),
     "wnli": GlueTask(
-        "WNLI", BINARY, ("accuracy",), **_pair("sentence1", "sentence2"),
+        ("WNLI",), BINARY, ("accuracy",), **_pair("sentence1", "sentence2"),
         submission={"test": "WNLI.tsv"},
     ),
     "ax": GlueTask(
-        "AX", NLI, ("matthews",),
+        ("AX", "diagnostic", "MNLI"), NLI, ("matthews",),
         # diagnostic-full.tsv, as its authors publish it, holds the labels.
         (dataclasses.replace(_AX, columns=8, places=(5, 6), label="Label",
                              label_place=7),),
@@ -129,7 +129,7 @@ GLUE = {
         {"diagnostic": "AX.tsv"},
     ),
     "xnli": GlueTask(
-        "XNLI", NLI, ("accuracy",),
+        ("XNLI",), NLI, ("accuracy",),
         (
             Layout(_MNLI_TEXTS, (6, 7), 8, "gold_label", 1, language=True),
             Layout((("premise",), ("hypo", "hypothesis")), (0, 1), 3,

@@ -8,6 +8,7 @@ from keras_bert._errors import invalid
 from keras_bert.tasks import _squad_labels as labels
 from keras_bert.tasks import _squad_metrics as metrics
 from keras_bert.tasks import _squad_predictions as answers
+from keras_bert.tasks import classification
 from keras_bert.tasks import squad
 from keras_bert.tasks.task import Task
 
@@ -30,7 +31,8 @@ def find(data, split):
 
 def _read(data, split, second, **_):
     file = find(data, split)
-    rows = squad.read(file, split)
+    rows, places = squad.read_with_places(file, split)
+    rows["groups"] = _groups(places)
     if split == "train" and not second and rows["y"] is not None:
         unanswered = [
             key for key, gold in zip(rows["ids"], rows["y"], strict=True)
@@ -44,6 +46,13 @@ def _read(data, split, second, **_):
                 + squad.named(unanswered),
             )
     return rows
+
+
+def _groups(places):
+    """The article of each question; the paragraph, of few articles."""
+    articles, paragraphs = map(list, zip(*places, strict=True))
+    # A tenth is held out: of fewer than ten articles that would be too much.
+    return articles if len(set(articles)) >= 10 else paragraphs
 
 
 def _predict(model, rows, second, batch_size=32, **options):
@@ -100,11 +109,22 @@ def _given(options):
     }
 
 
-def _report(rows, predictions, folder, f1_unit="words", **_):
-    """The questions without an exact match, worst first."""
+def _report(rows, predictions, folder, second, f1_unit="words", **_):
+    """misread.jsonl: the questions without an exact match, worst first.
+
+    For SQuAD 2.0 also confusion.tsv: who has an answer, and who got one.
+    """
     if rows["y"] is None:
         return
     found = answers.texts(predictions)
+    if second:
+        kinds = ("no answer", "an answer")
+        classification.confusion(
+            [kinds[bool(gold)] for gold in rows["y"]],
+            [kinds[bool(found[key])] for key in rows["ids"]],
+            kinds,
+            folder,
+        )
     lines = []
     for number, key in enumerate(rows["ids"]):
         golds = {key: [answer["text"] for answer in rows["y"][number]]}
@@ -139,11 +159,12 @@ def _task(name, second, **arguments):
         score=bound(_score),
         write=lambda rows, found, path, **_: answers.write(found, path),
         combine=answers.combined,
-        report=_report,
+        report=bound(_report),
         check=lambda model, rows: labels.notes(model.preprocessor, rows),
         preprocessor_arguments=bound(_settings),
         sequence_length=384,
         learning_rate=5e-5,
+        writes_folder=True,
         **arguments,
     )
 

@@ -49,9 +49,27 @@ def new_model(
         seed: int. Draws the new head (and later the dropout).
         layers: `Layers`.
     """
+    preprocessor = preprocessor_of(task, source, options, sequence_length)
     keras.utils.set_random_seed(seed)
     model_class = getattr(models, task.model)
-    arguments = task.model_arguments(rows, **options)
+    model = model_class.from_preset(
+        source,
+        preprocessor=preprocessor,
+        **task.model_arguments(rows, **options),
+    )
+    if layers.reinitialise is not None:
+        layer_choice.reinitialise_top(model.backbone, layers.reinitialise)
+    if layers.freeze is not None:
+        layer_choice.freeze_bottom(model.backbone, layers.freeze)
+    return model
+
+
+def preprocessor_of(task, source, options, sequence_length=None):
+    """The preprocessor of the task's model, with the source's vocabulary.
+
+    Args:
+        task, source, options, sequence_length: as for `new_model`.
+    """
     config = checkpoints.open_source(source).backbone_config
     longest = config["max_sequence_length"]
     if sequence_length is not None and sequence_length > longest:
@@ -60,19 +78,11 @@ def new_model(
             f"at most {longest}, the position table of {source}",
             sequence_length,
         )
-    preprocessor = model_class.preprocessor_class(
+    return getattr(models, task.model).preprocessor_class(
         BertTokenizer.from_preset(source),
         sequence_length=sequence_length or min(task.sequence_length, longest),
         **task.preprocessor_arguments(**options),
     )
-    model = model_class.from_preset(
-        source, preprocessor=preprocessor, **arguments
-    )
-    if layers.reinitialise is not None:
-        layer_choice.reinitialise_top(model.backbone, layers.reinitialise)
-    if layers.freeze is not None:
-        layer_choice.freeze_bottom(model.backbone, layers.freeze)
-    return model
 
 
 def optimizer_of(recipe, model, layers=ALL_LAYERS):

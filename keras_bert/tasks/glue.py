@@ -166,7 +166,7 @@ def _shown(lines, most=10):
 def find(task, folder, split, language=None):
     """The file of one split in the folder of a data set."""
     folder = Path(folder)
-    names = {"diagnostic": ("diagnostic.tsv", "AX.tsv", "diagnostic-full.tsv")}
+    names = _file_names(split)
     if task == "xnli":
         pattern = f"multinli.train.{language or '*'}.tsv"
         found = [
@@ -182,15 +182,35 @@ def find(task, folder, split, language=None):
                 f"one file {pattern} in {folder}",
                 [path.name for path in found],
             )
-        names = {split: (f"xnli.{split}.tsv",)}
-    for name in names.get(split, (f"{split}.tsv",)):
+        names = (f"xnli.{split}.tsv",)
+    for name in names:
         if (folder / name).is_file():
             return folder / name
-    raise invalid(
-        "data",
-        f"a folder with {' or '.join(names.get(split, (f'{split}.tsv',)))}",
-        str(folder),
-    )
+    raise invalid("data", f"a folder with {' or '.join(names)}", str(folder))
+
+
+def _file_names(split):
+    if split == "diagnostic":
+        return ("diagnostic.tsv", "AX.tsv", "diagnostic-full.tsv")
+    return (f"{split}.tsv",)
+
+
+def folder_in(task, data):
+    """The folder of a data set in that of all of them, or None.
+
+    Of several names, the one whose folder holds what is to be predicted: AX
+    lies in a folder of its own, or in that of MNLI.
+    """
+    known = GLUE[task].folders
+    wanted = [name for split in GLUE[task].submission
+              for name in _file_names(split)]  # fmt: skip
+    for name in known:
+        folder = Path(data) / name
+        if folder.is_dir() and (
+            len(known) == 1 or any((folder / one).is_file() for one in wanted)
+        ):
+            return folder
+    return None
 
 
 def score(task, y_true, y_pred):

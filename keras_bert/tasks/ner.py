@@ -1,10 +1,12 @@
 """Named entities: words and tags in columns, scored as conlleval does."""
 
+import json
 from pathlib import Path
 
 from keras_bert._errors import invalid
 from keras_bert.tasks import _conll
 from keras_bert.tasks import _entities
+from keras_bert.tasks import classification
 from keras_bert.tasks.task import Task
 
 CONTEXTS = ("sentence", "document")
@@ -187,25 +189,45 @@ def _write(rows, predictions, path, **_):
 
 
 def _report(rows, predictions, folder, **_):
-    """The sentences with a wrong entity, for people to read."""
+    """confusion.tsv of tags; misread.jsonl, most wrong entities first."""
     if rows["y"] is None:
         return
-    lines = ["wanted\tfound\tsentence\n"]
-    for words, gold, found in zip(
-        _sentences(rows, rows["x"]),
-        _sentences(rows, rows["y"]),
-        _sentences(rows, predictions["tags"]),
-        strict=True,
-    ):
-        sides = [_entities.entities(tags) for tags in (gold, found)]
-        if sides[0] != sides[1]:
-            named = (
+    gold, found = _sentences(rows, rows["y"]), predictions["tags"]
+    found = _sentences(rows, found)
+    pairs = [
+        pair
+        for sides in zip(gold, found, strict=True)
+        for pair in zip(*sides, strict=True)
+    ]
+    wanted, guessed = map(list, zip(*pairs, strict=True))
+    labels = list(predictions["labels"])
+    # A tag that training has not seen has a row, and an empty column.
+    labels += sorted(set(wanted) - set(labels))
+    classification.confusion(wanted, guessed, labels, folder)
+    lines = []
+    for number, words in enumerate(_sentences(rows, rows["x"])):
+        sides = [_entities.entities(side[number]) for side in (gold, found)]
+        wrong = len(set(sides[0]) ^ set(sides[1]))
+        if wrong:
+            label, predicted = (
                 "; ".join(f"{k}: {' '.join(words[a:b])}" for k, a, b in side)
                 for side in sides
             )
-            lines.append("\t".join([*named, " ".join(words)]) + "\n")
-    path = Path(folder) / "misread.tsv"
-    path.write_text("".join(lines), encoding="utf-8")
+            lines.append(
+                {
+                    "index": number,
+                    "wrong": wrong,
+                    "label": label,
+                    "predicted": predicted,
+                    "text": " ".join(words),
+                }
+            )
+    lines.sort(key=lambda line: -line["wrong"])
+    path = Path(folder) / "misread.jsonl"
+    path.write_text(
+        "".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines),
+        encoding="utf-8",
+    )
 
 
 TASK = Task(
@@ -218,17 +240,20 @@ TASK = Task(
     write=_write,
     report=_report,
     model_arguments=_labels,
+    kept=("context", "scheme"),
     options={
         "context": {
             "default": "sentence",
             "choices": CONTEXTS,
             "help": "document: sentences are read among their neighbours "
-            "between two -DOCSTART- lines, as in the paper",
+            "between two -DOCSTART- lines, as in the paper; evaluate and "
+            "predict do as the run did",
         },
         "scheme": {
             "default": None,
             "choices": _entities.SCHEMES,
-            "help": "convert the tags (without it they stay as they are)",
+            "help": "convert the tags (without it they stay as they are, or "
+            "are converted as those of the run were)",
         },
     },
 )

@@ -34,8 +34,14 @@ def read(file, split=None):
     Raises:
         ValueError: naming the file, the question and what was expected.
     """
-    questions, contexts, ids, golds = [], [], [], []
-    for qa, context, place in _questions(_loaded(file, "file"), file):
+    return read_with_places(file, split)[0]
+
+
+def read_with_places(file, split=None):
+    """`read`, and per question the numbers of its article and paragraph."""
+    questions, contexts, ids, golds, places = [], [], [], [], []
+    for qa, context, place, numbers in _questions(_loaded(file, "file"), file):
+        places.append(numbers)
         questions.append(_field(qa, "question", place, kind=str))
         contexts.append(context)
         ids.append(qa["id"])
@@ -47,10 +53,9 @@ def read(file, split=None):
         empty = [i for i, t in zip(ids, texts, strict=True) if not t.strip()]
         if empty:
             notes.append(f"{len(empty)} with an empty {name}: {named(empty)}")
+    rows = {"x": (questions, contexts), "y": None, "ids": ids, "notes": notes}
     if all(gold is None for gold in golds):
-        return {
-            "x": (questions, contexts), "y": None, "ids": ids, "notes": notes,
-        }  # fmt: skip
+        return rows, places
     for key, gold in zip(ids, golds, strict=True):
         if gold is None:
             raise invalid(
@@ -59,10 +64,7 @@ def read(file, split=None):
                 f"question {key} without",
             )
     golds, more = _located(golds, contexts, ids, file, split)
-    return {
-        "x": (questions, contexts), "y": golds, "ids": ids,
-        "notes": notes + more,
-    }  # fmt: skip
+    return {**rows, "y": golds, "notes": notes + more}, places
 
 
 def evaluate(
@@ -103,7 +105,7 @@ def evaluate(
         na_probs = _loaded(na_probs, "na_probs")
     golds, second = {}, na_probs is not None
     argument = "dataset_json"
-    for qa, _, place in _questions(data, "the data", argument):
+    for qa, _, place, _ in _questions(data, "the data", argument):
         answers = _field(qa, "answers", place, argument)
         golds[qa["id"]] = [
             _field(answer, "text", place, argument, str) for answer in answers
@@ -155,10 +157,10 @@ def _loaded(source, argument):
 
 
 def _questions(data, file, argument="file"):
-    """(question, context, where it stands) of all questions."""
+    """(question, context, where it stands, in numbers) of all questions."""
     if isinstance(data, list):
         data = {"data": data}
-    seen = set()
+    seen, paragraphs = set(), 0
     for number, article in enumerate(_field(data, "data", file, argument)):
         place = f"article {number} of {file}"
         parts = _field(article, "paragraphs", place, argument)
@@ -172,7 +174,9 @@ def _questions(data, file, argument="file"):
                         argument, f"ids that occur once in {file}", key
                     )
                 seen.add(key)
-                yield qa, context, f"question {key} of {file}"
+                where = f"question {key} of {file}"
+                yield qa, context, where, (number, paragraphs)
+            paragraphs += 1
 
 
 def _field(parent, key, place, argument="file", kind=list):

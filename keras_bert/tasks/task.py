@@ -20,7 +20,9 @@ class Task:
         model: name of the class in `keras_bert.models`.
         read: `(data, split, **options)` -> rows, a dict with `x` and `y` as
             the model's `fit` takes them (`y` is None without labels), `ids`,
-            and optionally `notes`, sentences on what was skipped or mended.
+            `notes`, sentences on what was skipped or mended, and optionally
+            `groups`, for each row the number of those that belong together:
+            where one file is parted into train and dev, they stay together.
             `data` is a file, or a folder in which the file of the split
             ("train", "dev", "test" or a name in `dev` and `test`) is found.
         predict: `(model, rows, batch_size=32, **options)` -> predictions, of
@@ -42,10 +44,14 @@ class Task:
             preprocessor besides `sequence_length`.
         options: name -> arguments of `add_argument` for the options that only
             this task has, `default` among them.
+        kept: names of options for which evaluate and predict take what the
+            run was trained with, unless they are given.
         sequence_length, batch_size, learning_rate, epochs: of the recipe.
         dev, test: names of the splits to measure and to predict. The first
             of `dev` decides.
         files: split -> official name of its file of predictions.
+        writes_folder: whether `write` makes a folder of several files, and
+            `path` is that folder.
     """
 
     name: str
@@ -62,6 +68,7 @@ class Task:
     model_arguments: Callable = _nothing
     preprocessor_arguments: Callable = _nothing
     options: dict = dataclasses.field(default_factory=dict)
+    kept: tuple = ()
     sequence_length: int = 128
     batch_size: int = 32
     learning_rate: float = 2e-5
@@ -69,6 +76,7 @@ class Task:
     dev: tuple = ("dev",)
     test: tuple = ("test",)
     files: dict = dataclasses.field(default_factory=dict)
+    writes_folder: bool = False
 
     def headline(self, figures):
         """The number that stands for the result."""

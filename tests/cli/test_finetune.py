@@ -320,6 +320,10 @@ BAD = {
     "class": (["evaluate", "cola", "--model", "RUN"], "--model"),
     "glue": (["evaluate", "glue", "--model", "RUN"], "--model"),
     "folder": (["predict", "mnli", "--model", "MNLI", "-o", "one.tsv"], "-o"),
+    "table": (["predict", "swag", "--model", "RUN", "-o", "a.txt"],
+              "-o`.*Expected a .tsv"),
+    "file": (["predict", "squad-v1", "--model", "RUN", "-o", "a.json"],
+             "-o`.*Expected a folder"),
 }  # fmt: skip
 
 

@@ -1,10 +1,13 @@
 """SQuAD, NER and the feature-based ablation, from files to figures."""
 
+import dataclasses
 import json
 
 import pytest
 
 import keras_bert
+from keras_bert.cli import finetune
+from keras_bert.cli.main import build_parser
 from keras_bert.cli.main import main
 from keras_bert.tasks import squad
 from keras_bert.tasks.table import TASKS
@@ -48,6 +51,50 @@ def data(tmp_path_factory):
     return folder
 
 
+def _parted(path):
+    words = ["finetune", "squad-v2", "--data", str(path)]
+    args = build_parser().parse_args([*words, "--model", "m", "-o", "o"])
+    task = TASKS["squad-v2"]
+    train, dev = finetune.rows_of(args, task, {})
+    return train, dev["dev"]
+
+
+def test_a_tenth_of_one_file_shares_no_text_with_the_rest(shared, tmp_path):
+    train, dev = _parted(shared / "squad" / "train-v2.0-part.json")
+    assert len(train["ids"]) + len(dev["ids"]) == 4782
+    assert 478 <= len(dev["ids"]) < 2 * 478
+    article = dict(zip(*_articles(shared), strict=True))
+    sides = [{article[key] for key in side["ids"]} for side in (train, dev)]
+    assert len(sides[0] | sides[1]) == 14 and not sides[0] & sides[1]
+    # Few articles: by paragraph. Alone in one paragraph: said in a note.
+    questions = _questions(12)
+    (part,) = questions["data"][0]["paragraphs"]
+    questions["data"][0]["paragraphs"] = [
+        {**part, "qas": part["qas"][i : i + 3], "context": part["context"] + x}
+        for i, x in ((0, ""), (3, " a"), (6, " b"), (9, " c"))
+    ]
+    path = tmp_path / "few.json"
+    path.write_text(json.dumps(questions))
+    train, dev = _parted(path)
+    assert len(set(dev["x"][1])) == 1 and len(dev["ids"]) == 3
+    assert not set(dev["x"][1]) & set(train["x"][1])
+    path.write_text(json.dumps(_questions(12)))
+    train, dev = _parted(path)
+    assert len(dev["ids"]) == 1 and "one paragraph" in train["notes"][-1]
+
+
+def _articles(shared):
+    """Ids of questions, and the articles they belong to, read plainly."""
+    path = shared / "squad" / "train-v2.0-part.json"
+    pairs = [
+        (qa["id"], article["title"])
+        for article in json.loads(path.read_text("utf-8"))["data"]
+        for part in article["paragraphs"]
+        for qa in part["qas"]
+    ]
+    return zip(*pairs, strict=True)
+
+
 @pytest.fixture(scope="module")
 def squad_run(folder, data, tmp_path_factory):
     run = tmp_path_factory.mktemp("runs") / "squad"
@@ -71,6 +118,13 @@ def test_a_run_keeps_its_settings_and_the_tuned_threshold(squad_run):
     assert dev["tuned_f1_threshold"] == dev["null_threshold"]
     # What was tuned is what the run gives.
     assert dev["f1"] == dev["tuned_f1"] >= 25
+    table = (squad_run / "confusion.tsv").read_text().splitlines()
+    rows = [list(map(int, row.split("\t")[1:])) for row in table[1:]]
+    # Of four questions the last has no answer.
+    assert [sum(row) for row in rows] == [1, 3]
+    lines = (squad_run / "misread.jsonl").read_text().splitlines()
+    assert len(lines) == round(4 * (1 - dev["exact"] / 100))
+    assert "## Confusion" in (squad_run / "report.md").read_text()
     # Several windows a question: more updates than questions ask for.
     assert result["steps"] > 2 * 8 / 4
 
@@ -93,12 +147,31 @@ def test_files_evaluate_and_the_official_script_agree(
     assert code == 0
     for key, value in official.items():
         assert found[key] == dev[key] == value
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
     # An ensemble of a run with itself is that run.
     code, twice = run_json(
         *("evaluate", "squad-v2", "--data", file, "--model", squad_run),
         squad_run,
     )
     assert twice == pytest.approx(found)
+
+
+def test_files_that_could_not_be_written_leave_nothing_behind(
+    squad_run, data, tmp_path, monkeypatch
+):
+    task = TASKS["squad-v2"]
+
+    def fail(rows, predictions, path, **_):
+        task.write(rows, predictions, path)
+        raise ValueError("the disk is full")
+
+    monkeypatch.setitem(
+        TASKS, "squad-v2", dataclasses.replace(task, write=fail)
+    )
+    file = data / "squad" / "dev-v2.0.json"
+    words = ["predict", "squad-v2", "--data", file, "--model", squad_run]
+    assert main([*map(str, words), "-o", f"{tmp_path}/out"]) == 2
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_option_changes_what_is_predicted(squad_run, data):
@@ -159,6 +232,8 @@ def test_squad_1_starts_from_another_task(
     # A tag seen in dev alone is reported.
     assert result["dev"]["tags_not_in_training"] == {"I-THING": 1}
     assert result["labels"] == ["O", "I-ANIMAL"]
+    names = {path.name for path in (tmp_path / "ner").iterdir()}
+    assert {"confusion.tsv", "misread.jsonl", "report.md"} <= names
 
 
 def test_ner_by_document_and_in_another_scheme(
@@ -175,11 +250,20 @@ def test_ner_by_document_and_in_another_scheme(
     assert result["labels"] == ["O", "S-ANIMAL"]
     # Two documents, one batch of 2: the sentences would be two batches.
     assert result["steps"] == 1
-    code, _ = run_json(
-        *("predict", "ner", "--data", data / "ner" / "dev.txt"),
-        *("--model", run, "-o", tmp_path / "out", "--context", "document"),
-    )
-    assert code == 0
+    # Both are kept with the run: neither has to be said again.
+    words = ["evaluate", "ner", "--data", data / "ner", "--model"]
+    for source in (run, run / "preset"):
+        code, found = run_json(*words, source)
+        assert code == 0 and found == result["dev"]
+    # As the tags stand in the file, and as this run never learned them.
+    _, found = run_json(*words, run, "--scheme", "iob1")
+    assert set(found["tags_not_in_training"]) == {"I-ANIMAL", "I-THING"}
+    words = ["predict", "ner", "--data", data / "ner" / "dev.txt"]
+    words += ["--model", run, "-o"]
+    code, found = run_json(*words, tmp_path / "out")
+    assert code == 0 and found["rows"] == 2
+    _, found = run_json(*words, tmp_path / "as", "--context", "sentence")
+    assert found["rows"] == 5
     lines = (tmp_path / "out").read_text().split("\n")
     # One line per word, with the gold tag and the prediction.
     assert [len(line.split(" ")) for line in lines if line] == [3] * 11

@@ -269,3 +269,17 @@ def test_submissions_have_the_official_form(tmp_path):
         "MNLI-m.tsv", "MNLI-mm.tsv", "QNLI.tsv", "RTE.tsv", "WNLI.tsv",
         "AX.tsv",
     }  # fmt: skip
+
+
+def test_the_diagnostic_set_lies_where_the_downloads_have_it(tmp_path):
+    """By itself, as its authors publish it, or in the folder of MNLI."""
+    assert glue.folder_in("ax", tmp_path) is None
+    (tmp_path / "AX").mkdir()
+    assert glue.folder_in("ax", tmp_path) is None
+    (tmp_path / "MNLI").mkdir()
+    (tmp_path / "MNLI" / "diagnostic.tsv").touch()
+    assert glue.folder_in("ax", tmp_path) == tmp_path / "MNLI"
+    (tmp_path / "AX" / "AX.tsv").touch()
+    assert glue.folder_in("ax", tmp_path) == tmp_path / "AX"
+    # What has one name is found without its files, which `find` asks for.
+    assert glue.folder_in("mnli", tmp_path) == tmp_path / "MNLI"

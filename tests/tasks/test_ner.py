@@ -219,15 +219,37 @@ def test_predictions_are_written_for_conlleval(write, tmp_path):
         "EU I-ORG O\nrejects O O\n\nPeter I-PER I-PER\nBlackburn I-PER O\n\n"
         "LONDON I-LOC I-LOC\n\n"
     )
-    task.report(rows, predictions, tmp_path)
-    assert (tmp_path / "misread.tsv").read_text() == (
-        "wanted\tfound\tsentence\nORG: EU\t\tEU rejects\n"
-        "PER: Peter Blackburn\tPER: Peter\tPeter Blackburn\n"
-    )
     # Where a word has a space the columns stand between tabs.
     rows = task.read(write("New York\tB-x\n"), "test")
     task.write(rows, {"tags": [["O"]]}, tmp_path / "tabs")
     assert (tmp_path / "tabs").read_text() == "New York\tB-x\tO\n\n"
+
+
+def test_the_report_counts_tags_and_shows_the_worst_sentences(write, tmp_path):
+    task = TASKS["ner"]
+    rows = task.read(write(CONLL_2003), "dev")
+    predictions = {
+        "tags": [["O", "O"], ["I-PER", "O"], ["I-ORG"]],
+        "labels": ["O", "I-ORG", "I-PER"],
+    }
+    task.report(rows, predictions, tmp_path)
+    # Counted by hand; I-LOC is a tag that training has not seen.
+    assert (tmp_path / "confusion.tsv").read_text() == (
+        "gold \\ predicted\tO\tI-ORG\tI-PER\tI-LOC\n"
+        "O\t1\t0\t0\t0\nI-ORG\t1\t0\t0\t0\n"
+        "I-PER\t1\t0\t1\t0\nI-LOC\t0\t1\t0\t0\n"
+    )
+    lines = (tmp_path / "misread.jsonl").read_text().splitlines()
+    found = [tuple(json.loads(line).values()) for line in lines]
+    # An entity of another length, or type, is one missed and one made up.
+    assert found == [
+        (1, 2, "PER: Peter Blackburn", "PER: Peter", "Peter Blackburn"),
+        (2, 2, "LOC: LONDON", "ORG: LONDON", "LONDON"),
+        (0, 1, "ORG: EU", "", "EU rejects"),
+    ]
+    right = {**predictions, "tags": rows["y"]}
+    task.report(rows, right, tmp_path)
+    assert (tmp_path / "misread.jsonl").read_text() == ""
 
 
 def test_all_o_is_nothing_to_learn_from():
