@@ -37,6 +37,8 @@ class Checkpoint:
         preprocessor_config: keyword arguments of its preprocessor besides
             the tokenizer, or None (only our own preset and sentence
             embedders carry it).
+        problem_type: how transformers reads the outputs of a text classifier,
+            in its words, or None; kept for what is converted back.
         vocabulary: list of tokens (index = id), or None. Raises ValueError
             when the source describes a tokenizer that is not BERT's.
         tokenizer_config: dict in Hugging Face's words (`do_lower_case`,
@@ -62,6 +64,7 @@ class Checkpoint:
         task_config=None,
         embedder_config=None,
         preprocessor_config=None,
+        problem_type=None,
         tokenizer=None,
         notes=(),
         path=None,
@@ -73,6 +76,7 @@ class Checkpoint:
         self.task = task
         self.task_is_certain = task_is_certain
         self.preprocessor_config = preprocessor_config
+        self.problem_type = problem_type
         self.notes = [*notes, *(tokenizer.notes if tokenizer else ())]
         self._task_config = dict(task_config or {})
         self._embedder_config = dict(embedder_config or {})
@@ -252,19 +256,36 @@ class Checkpoint:
         return np.promote_types("float32", np.result_type(*found))
 
     def read(self, name):
-        """The variable's array, in the type of the file."""
+        """The variable's array, in the type of the file.
+
+        Raises ValueError where it holds NaN or infinity: every output of
+        such a model would be NaN, and nothing else would say so.
+        """
         entry = self._entries[name]
         if entry.kind == "own":
-            return self._store.read(name)
+            return self._finite(name, name)
         self.shape(name)
         return tensors.join(
             entry.kind,
             self.format,
             [
-                self._store.read(raw).astype(self.dtype(name), copy=False)
+                self._finite(raw, name).astype(self.dtype(name), copy=False)
                 for raw in entry.foreign
             ],
             self.backbone_config["num_heads"],
+        )
+
+    def _finite(self, raw, name):
+        array = self._store.read(raw)
+        finite = np.isfinite(array)
+        if finite.all():
+            return array
+        ours = "" if raw == name else f" (here `{name}`)"
+        raise ValueError(
+            f"{self.path}: `{raw}`{ours} should hold finite numbers, found "
+            f"NaN or infinity in {array.size - int(finite.sum()):,} of "
+            f"{array.size:,} places: the training that wrote it had failed, "
+            "or the file is damaged"
         )
 
 

@@ -37,6 +37,12 @@ TASKS = {
     "BertForMultipleChoice": "BertMultipleChoice",
 }
 
+_PROBLEM_TYPES = (
+    "regression",
+    "single_label_classification",
+    "multi_label_classification",
+)
+
 # One way, in this order.
 _OLD_NAMES = (
     (re.compile(r"^(module\.|model\.)+"), ""),
@@ -66,6 +72,9 @@ def open_huggingface(folder, source=None, weights=None):
     _check_decoder(store, aliases, folder)
     backbone["pooler"] = "pooler.dense.weight" in aliases
     task, certain = _task(config, aliases, folder)
+    kind, notes = None, []
+    if task == "BertTextClassifier":
+        kind = _problem_type(config, config_path, notes)
     return Checkpoint(
         "huggingface",
         source or folder,
@@ -77,6 +86,8 @@ def open_huggingface(folder, source=None, weights=None):
         task_is_certain=certain,
         task_config=_task_config(config, config_path, store, aliases),
         **_sentence_embedder(folder),
+        problem_type=kind,
+        notes=notes,
         tokenizer=tokenizer_files.read_huggingface(folder),
         path=folder,
     )
@@ -215,6 +226,26 @@ def _task_config(config, path, store, aliases):
         if classes == len(labels) and labels != generic:
             found["labels"] = labels
     return found
+
+
+def _problem_type(config, path, notes):
+    """`problem_type` of the config; what it means here goes to the notes."""
+    kind = config.get("problem_type")
+    if kind is not None and kind not in _PROBLEM_TYPES:
+        raise ValueError(
+            f"{path}: problem_type should be one of "
+            f"{', '.join(_PROBLEM_TYPES)}, found {kind!r}"
+        )
+    several = len(_labels(config, path) or "12") > 1
+    if kind == "multi_label_classification" or (
+        kind == "regression" and several
+    ):
+        notes.append(
+            f"the config has problem_type {kind}: the outputs are the same "
+            "numbers here, but `classify` and the loss of `fit` take them for "
+            "classes of which one is right"
+        )
+    return kind
 
 
 def _labels(config, path):

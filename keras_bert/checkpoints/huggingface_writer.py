@@ -134,12 +134,18 @@ def _labels(parts, architecture):
     labels = parts.task_config.get("labels")
     if architecture == "BertForMultipleChoice":
         return {}
+    found = {}
+    if architecture == "BertForSequenceClassification":
+        # transformers squashes a single output unless it reads "regression".
+        kind = parts.problem_type or ("regression" if count == 1 else None)
+        found = {"problem_type": kind} if kind else {}
     if labels is None:
         # Two unnamed labels are the default of transformers.
         if count == 2:
-            return {}
+            return found
         labels = [f"LABEL_{i}" for i in range(count)]
     return {
+        **found,
         "id2label": {str(i): label for i, label in enumerate(labels)},
         "label2id": {label: i for i, label in enumerate(labels)},
     }

@@ -20,6 +20,7 @@ class Parts:
         task, task_config, preprocessor_config: as in `Checkpoint`.
         embedder_config: `BertTextEmbedder` arguments of a source that was
             made for sentence embeddings.
+        problem_type: as in `Checkpoint`.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Parts:
         task_config=None,
         preprocessor_config=None,
         embedder_config=None,
+        problem_type=None,
     ):
         self.backbone_config = dict(backbone_config)
         self.tokenizer = tokenizer
@@ -38,6 +40,7 @@ class Parts:
         self.task_config = dict(task_config or {})
         self.preprocessor_config = preprocessor_config
         self.embedder_config = dict(embedder_config or {})
+        self.problem_type = problem_type
         self._arrays = arrays
 
     def names(self):
@@ -95,6 +98,7 @@ def of_checkpoint(checkpoint):
         task_config=checkpoint.task_config,
         preprocessor_config=checkpoint.preprocessor_config,
         embedder_config=checkpoint.task_arguments("BertTextEmbedder"),
+        problem_type=checkpoint.problem_type,
     )
 
 

@@ -69,6 +69,7 @@ def open_preset(folder, source=None):
         task_config=task_config,
         embedder_config=task_config if is_embedder else config.get("embedder"),
         preprocessor_config=config.get("preprocessor"),
+        problem_type=config.get("problem_type"),
         tokenizer=tokenizer,
         path=folder,
     )
@@ -104,6 +105,7 @@ def write_preset(folder, parts):
             "task_config": parts.task_config,
             "preprocessor": parts.preprocessor_config,
             "embedder": parts.embedder_config or None,
+            "problem_type": parts.problem_type,
         },
     )
 

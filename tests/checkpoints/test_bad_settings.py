@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+import keras_bert
 from keras_bert.checkpoints import convert
 from keras_bert.checkpoints import describe
 from keras_bert.checkpoints import open_source
@@ -133,11 +134,35 @@ def edit(folder, store, change):
 
 
 QUERY = "bert.encoder.layer.0.attention.self.query.weight"
+KERNEL = "encoder_block_0/self_attention/query_key_value/kernel"
 
 
 def test_quantised_weights_are_no_weights(folder, store):
     edit(folder, store, lambda a: a.update({QUERY: a[QUERY].astype("int8")}))
     refused(folder, f"`{QUERY}` has type int8, expected floating point")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_no_numbers_are_refused_by_name(value, folder, store):
+    """In a foreign folder, in our own, and when a model loads it."""
+    from safetensors.numpy import save_file
+
+    ours = folder.parent.with_name(f"{folder.parent.name}_ours")
+    convert(folder, ours)
+    open_source(folder).read(KERNEL)
+
+    def spoil(arrays):
+        arrays[QUERY] = arrays[QUERY].copy()
+        arrays[QUERY][1, 2] = value
+
+    edit(folder, store, spoil)
+    refused(folder, rf"`{QUERY}` \(here `{KERNEL}`\).* 1 of 64 places")
+    path = ours / "model.weights.safetensors"
+    arrays = store(path)
+    arrays[KERNEL] = np.full_like(arrays[KERNEL], value)
+    save_file(arrays, str(path))
+    with pytest.raises(ValueError, match=f"`{KERNEL}` should.*in 192 of 192"):
+        keras_bert.BertBackbone.from_preset(str(ours))
 
 
 def test_a_matrix_without_its_axes(folder, store):

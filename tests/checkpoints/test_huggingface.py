@@ -1,6 +1,7 @@
 """Random models of transformers: equal outputs here, equal bytes back."""
 
 import json
+import shutil
 
 import keras
 import ml_dtypes
@@ -165,6 +166,51 @@ def test_config_values_reach_every_layer_and_the_head(
     assert_close(
         ours(model, name, ids), theirs(folder, name, ids), ids["padding_mask"]
     )
+
+
+# As transformers' classes and its pipeline for text classification read it:
+# a single output is squashed by a sigmoid unless it is "regression".
+@pytest.mark.parametrize(
+    ("kind", "count", "back"),
+    [
+        (None, 1, "regression"),
+        ("regression", 1, "regression"),
+        ("regression", 3, "regression"),
+        ("multi_label_classification", 3, "multi_label_classification"),
+        (None, 3, None),
+    ],
+)
+def test_the_problem_type_of_a_classifier_comes_back(
+    kind, count, back, write_hf, build, tmp_path
+):
+    import transformers
+
+    folder = write_hf(
+        "BertForSequenceClassification", num_labels=count, problem_type=kind
+    )
+    model, report = build(folder, "BertTextClassifier")
+    assert model.num_classes == count
+    # What our head does not do with these outputs is said when they load.
+    assert bool(report.notes) == (kind is not None and count > 1)
+    convert(folder, tmp_path / "ours")
+    convert(tmp_path / "ours", tmp_path / "back", format="huggingface")
+    if count == 1:
+        write(model, tmp_path / "written", format="huggingface")
+    for path in tmp_path.iterdir():
+        if path.name == "ours":
+            continue
+        config = transformers.BertConfig.from_pretrained(path)
+        assert (config.problem_type, config.num_labels) == (back, count)
+
+
+def test_a_problem_type_that_is_none_is_refused(write_hf, tmp_path):
+    folder = tmp_path / "folder"
+    shutil.copytree(write_hf("BertForSequenceClassification"), folder)
+    path = folder / "config.json"
+    config = json.loads(path.read_text()) | {"problem_type": "ranking"}
+    path.write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="problem_type.*'ranking'"):
+        open_source(folder)
 
 
 def test_one_segment_type_and_one_layer(write_hf, build, ids):
