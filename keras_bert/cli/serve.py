@@ -1,6 +1,7 @@
 """`keras-bert serve`: a model behind a small local HTTP server."""
 
 import asyncio
+import errno
 import socket
 
 from keras_bert._errors import invalid
@@ -91,21 +92,23 @@ async def _serve(args, listener, uvicorn):
 
 
 def _listen(host, port):
+    if not 0 <= port < 2**16:
+        raise invalid("--port", "a number from 0 to 65535", port)
+    here = "a name or an address of this machine"
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    except (OSError, OverflowError, UnicodeError):
-        raise invalid(
-            "--host", "an address of this machine, and a --port below 65536",
-            f"{host}:{port}",
-        ) from None  # fmt: skip
+    except (OSError, UnicodeError):
+        raise invalid("--host", here, host) from None
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
         listener.listen(1024)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listener.close()
-        reason = getattr(error, "strerror", None) or error
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise invalid("--host", here, host) from None
+        reason = error.strerror or error
         raise invalid(
             "--port", f"a free port of {host} ({reason})", port
         ) from None

@@ -128,7 +128,8 @@ def load_served(source):
 def describe(model):
     """What the server has to know of the model, which it does not load."""
     served, tokenizer = _served(model), model.tokenizer
-    windows = served.kind in ("tagger", "answerer")
+    # Read in windows, or, with masks, refused where they are too long.
+    never_cut = served.kind in ("tagger", "answerer", "masked")
     return {
         "model": type(model).__name__,
         "kind": served.kind,
@@ -136,8 +137,7 @@ def describe(model):
         "vocabulary": tokenizer.vocabulary,
         "lowercase": tokenizer.lowercase,
         "strip_accents": tokenizer.strip_accents,
-        # Longer texts are cut, or read in windows.
-        "longest": None if windows else model.preprocessor.sequence_length,
+        "longest": None if never_cut else model.preprocessor.sequence_length,
         "mask": tokenizer.id_to_token(tokenizer.mask_token_id),
     }
 

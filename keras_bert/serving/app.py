@@ -3,6 +3,8 @@
 GET  /          a page on which a person types and sees the answer
 GET  /health    200 with counts while a worker is ready, else 503
 POST /predict   {"text": ...} -> answer; {"inputs": [...]} -> {"outputs"}
+                The header X-Truncated says of how many requests the model
+                has read the beginning only, since they were too long for it.
 """
 
 import asyncio
@@ -27,6 +29,7 @@ def make_app(batcher, hosts=(), max_request_bytes=65536):
     try:
         from fastapi import FastAPI
         from fastapi import Request
+        from fastapi import Response
         from fastapi.responses import HTMLResponse
         from fastapi.responses import JSONResponse
         from starlette.exceptions import HTTPException
@@ -42,6 +45,7 @@ def make_app(batcher, hosts=(), max_request_bytes=65536):
     count = requests.TokenCounter(description)
     page = resources.files("keras_bert.serving").joinpath("page.html")
     page = page.read_text("utf-8")
+    truncated = 0
 
     @contextlib.asynccontextmanager
     async def lifespan(app):
@@ -86,6 +90,7 @@ def make_app(batcher, hosts=(), max_request_bytes=65536):
             "answered": batcher.answered,
             "batches": batcher.batches,
             "largest_batch": batcher.largest,
+            "truncated": truncated,
             "workers": [
                 {
                     "pid": worker.pid,
@@ -117,10 +122,12 @@ def make_app(batcher, hosts=(), max_request_bytes=65536):
         return body
 
     @app.post("/predict")
-    async def predict(request: Request):
+    async def predict(request: Request, response: Response):
+        nonlocal truncated
         given, several = requests.parse(await body_of(request), description)
         # Counting is quick, yet nobody else should wait for it.
-        tokens = await asyncio.to_thread(lambda: [count(one) for one in given])
+        counts = await asyncio.to_thread(lambda: [count(one) for one in given])
+        tokens, cut = zip(*counts, strict=True)
         try:
             answers = await batcher.ask(list(zip(given, tokens, strict=True)))
         except QueueFull:
@@ -132,6 +139,9 @@ def make_app(batcher, hosts=(), max_request_bytes=65536):
             if word == "error":
                 where = f"`inputs[{index}]`: " if several else ""
                 raise requests.BadRequest(where + content)
+        if any(cut):
+            truncated += sum(cut)
+            response.headers["X-Truncated"] = str(sum(cut))
         outputs = [content for _, content in answers]
         return {"outputs": outputs} if several else outputs[0]
 

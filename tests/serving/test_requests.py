@@ -77,12 +77,19 @@ def test_tokens_are_counted_as_the_model_has_them(models):
         count = TokenCounter(answers.describe(models[name]))
         texts = tuple(text for text in request.values() if text)
         rows = models[name].preprocessor(texts if len(texts) == 2 else texts[0])
-        # A single text has one [SEP] less than is counted.
         tokens = int(rows["padding_mask"].numpy().sum())
-        assert count(request) - tokens == 2 - len(texts)
+        assert count(request) == (tokens, False)
+    # 30 words, [CLS] and [SEP] are a full row; one word more is lost.
     count = TokenCounter(answers.describe(models["classifier"]))
-    assert count({"text": "fox " * 99}) == 32  # cut there
+    assert count({"text": "fox " * 30}) == (32, False)
+    assert count({"text": "fox " * 31}) == (32, True)
     count = TokenCounter(answers.describe(models["tagger"]))
-    assert count({"words": ["fox"] * 99}) == 102  # read in windows
+    # Read in windows.
+    assert count({"words": ["fox"] * 99}) == (101, False)
+    # With masks the model refuses what it cannot read.
+    count = TokenCounter(answers.describe(models["masked"]))
+    assert count({"text": "[MASK] " * 99})[1] is False
     count = TokenCounter(answers.describe(models["choice"]))
-    assert count({"context": "a", "endings": ["b", "c"]}) == 2 * 6
+    # [CLS] a [SEP] b c [SEP], for each ending.
+    assert count({"context": "a", "endings": ["b", "c d"]}) == (2 * 6, False)
+    assert count({"context": "a", "endings": ["b", "c " * 99]})[1] is True

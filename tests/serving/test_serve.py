@@ -153,6 +153,21 @@ def test_health_and_model(server):
     assert model["fields"] == {"text": "text", "text_pair": "text?"}
 
 
+def test_what_was_cut_is_said(server):
+    def ask(content):
+        connection = http.client.HTTPConnection(server.host, server.port)
+        connection.request("POST", "/predict", json.dumps(content), JSON)
+        with connection.getresponse() as answer:
+            assert answer.status == 200
+            return answer.headers["X-Truncated"]
+
+    short, long = {"text": "fox " * 30}, {"text": "fox " * 31}
+    assert ask(short) is None
+    before = server.ask("/health")[1]["truncated"]
+    assert ask({"inputs": [long, short, long]}) == "2"
+    assert server.ask("/health")[1]["truncated"] == before + 2
+
+
 def test_what_is_wrong_is_a_clear_4xx(server):
     cases = [
         ("/predict", {"body": "{"}, 400, "no JSON"),
@@ -220,14 +235,17 @@ def test_a_taken_port_and_other_bad_arguments_end_with_one_line(
     port = server.port
     for words, parts in (
         ([preset, "--port", port], ["--port", str(port), "in use"]),
-        ([preset, "--port", "99999"], ["--port"]),
-        ([preset, "--host", "no.such.host.invalid"], ["--host"]),
+        ([preset, "--port", "99999"], ["`--port`", "to 65535"]),
+        ([preset, "--host", "no.such.host.invalid"], ["`--host`"]),
+        # An address of documents (RFC 5737), which no machine has.
+        ([preset, "--host", "192.0.2.1"], ["`--host`", "of this machine"]),
     ):
         assert main(["serve", *map(str, words)]) == 2
         error = capfd.readouterr().err.splitlines()[-1]
         assert error.startswith("keras-bert serve: error: ")
         for part in parts:
             assert part in error
+        assert ("port" in error) is ("--port" in words)
     # In a process of its own, since the browser's tests leave a loop running.
     words = ["serve", str(tmp_path / "nothing"), "--port", "0"]
     found = subprocess.run(
