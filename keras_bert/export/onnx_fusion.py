@@ -15,9 +15,8 @@ SINCE = {"LayerNormalization": 17, "Gelu": 20, "Attention": 23}
 
 
 def fuse(model, opset):
-    """Replaces what `opset` has an operator for; gives {operator: count}."""
+    """Replaces what `opset` has an operator for."""
     graph = _Graph(model)
-    counts = {}
     for name, find in (
         ("LayerNormalization", _layer_norm),
         ("Gelu", _gelu),
@@ -25,10 +24,9 @@ def fuse(model, opset):
     ):
         if opset < SINCE[name]:
             continue
-        found = [find(graph, node) for node in list(graph.nodes)]
-        counts[name] = sum(map(bool, found))
+        for node in list(graph.nodes):
+            find(graph, node)
     graph.drop_unused()
-    return counts
 
 
 class _Graph:
@@ -90,7 +88,6 @@ class _Graph:
         for new in (node, *before[::-1]):
             self.nodes.insert(position, new)
         self.index()
-        return True
 
     def drop_unused(self):
         """Removes what no output needs any more."""
@@ -109,17 +106,17 @@ class _Graph:
 def _layer_norm(graph, node):
     """x * m + (beta - mean * m), m = gamma / sqrt(variance + epsilon)."""
     if node.op_type != "Reciprocal":
-        return False
+        return
     root = graph.up(node.input[0], "Sqrt")
     shifted = root is not None and graph.up(root.input[0], "Add")
     scaled = graph.down(node, "Mul")
     if not shifted or len(scaled) != 1:
-        return False
+        return
     gamma, _ = graph.split(scaled[0], lambda x: x in graph.constants)
     epsilon, variance = graph.split(shifted, lambda x: x in graph.constants)
     products = graph.down(scaled[0], "Mul")
     if gamma is None or epsilon is None or len(products) != 2:
-        return False
+        return
     negative = [
         (one, name)
         for one in products
@@ -127,18 +124,18 @@ def _layer_norm(graph, node):
         if graph.up(name, "Neg") is not None
     ]
     if len(negative) != 1:
-        return False
+        return
     shift, name = negative[0]
     mean = graph.up(graph.maker[name].input[0], "ReduceMean")
     straight = products[1] if products[0] is shift else products[0]
     x = next(one for one in straight.input if one != scaled[0].output[0])
     added = graph.down(shift, "Add")
     if mean is None or mean.input[0] != x or len(added) != 1:
-        return False
+        return
     beta, _ = graph.split(added[0], lambda x: x in graph.constants)
     result = added if beta is None else graph.down(added[0], "Add")
     if len(result) != 1 or straight.output[0] not in result[0].input:
-        return False
+        return
     gamma = graph.value(gamma).reshape(-1)
     # tf2onnx leaves a sum with zeros out: the beta of a new model.
     beta = gamma * 0 if beta is None else graph.value(beta).reshape(-1)
@@ -147,7 +144,7 @@ def _layer_norm(graph, node):
         graph.constant(f"{name}/{word}", one)
         for word, one in (("scale", gamma), ("bias", beta))
     )
-    return graph.replace(
+    graph.replace(
         result[0],
         "LayerNormalization",
         [x, scale, bias],
@@ -159,14 +156,14 @@ def _layer_norm(graph, node):
 def _gelu(graph, node):
     """0.5 * x * (1 - erf(-x / sqrt(2)))."""
     if node.op_type != "Erf":
-        return False
+        return
     scaled = graph.up(node.input[0], "Mul")
     if scaled is None:
-        return False
+        return
     root, negative = graph.split(scaled, lambda x: x in graph.constants)
     negative = graph.up(negative, "Neg")
     if negative is None or not _is(graph, root, 0.5**0.5):
-        return False
+        return
     x = negative.input[0]
     for one in graph.down(node, "Sub"):
         for product in graph.down(one, "Mul"):
@@ -176,8 +173,8 @@ def _gelu(graph, node):
                 continue
             number, _ = graph.split(half, lambda y: y in graph.constants)
             if _is(graph, one.input[0], 1.0) and _is(graph, number, 0.5):
-                return graph.replace(product, "Gelu", [x])
-    return False
+                graph.replace(product, "Gelu", [x])
+                return
 
 
 def _is(graph, name, number):
@@ -188,24 +185,24 @@ def _is(graph, name, number):
 def _attention(graph, node):
     """softmax(scale * q k' + bias) v, of [batch, length, heads, size]."""
     if node.op_type != "Softmax":
-        return False
+        return
     added = graph.up(node.input[0], "Add")
     if added is None:
-        return False
+        return
     logits, bias = graph.split(added, lambda x: graph.up(x, "MatMul"))
     product = graph.down(node, "MatMul")
     if logits is None or len(product) != 1:
-        return False
+        return
     query, key = (
         graph.up(name, "Transpose") for name in graph.maker[logits].input
     )
     value = graph.up(product[0].input[1], "Transpose")
     scaled = query is not None and graph.up(query.input[0], "Mul")
     if not scaled or key is None or value is None:
-        return False
+        return
     scale, query = graph.split(scaled, lambda x: x in graph.constants)
     if scale is None or product[0].input[0] != node.output[0]:
-        return False
+        return
     name = product[0].output[0]
     before = [
         graph.onnx.helper.make_node(
@@ -221,7 +218,7 @@ def _attention(graph, node):
             ("value", value.input[0]),
         )
     ]
-    return graph.replace(
+    graph.replace(
         product[0],
         "Attention",
         [*(one.output[0] for one in before), bias],

@@ -119,11 +119,16 @@ _GROUPED = 50
 def row_batches(lengths, batch_size, shuffle):
     """A dataset of int64 row numbers, one vector per batch.
 
-    Unshuffled, the rows keep their order. Shuffled, the whole data set is (no
-    buffer: files sorted by label must train as well), and then rows of
-    similar length come together: each 50 batches' worth of rows is sorted by
-    length, cut into batches, and these are shuffled. Only the very last
-    batch may be short.
+    Without `shuffle` the rows keep their order. With it the order is drawn
+    in two steps, anew in each epoch:
+
+    1. All rows are shuffled at once. A buffer of some of them would not do:
+       a file that is sorted by label has to train as well.
+    2. Rows of similar length come together. The shuffled rows are taken in
+       groups of up to 50 batches; a group is sorted by length and cut into
+       batches, which come in random order.
+
+    Only the last group can have a batch that is short.
     """
     tf = tensorflow()
     count = len(lengths)

@@ -94,11 +94,14 @@ class BertFeatureTagger(BertTokenClassifier):
         self.lstm_units = lstm_units
         self.lstm_layers = lstm_layers
         count = backbone.num_layers + 1
-        numbers = self.hidden_layers or range(1, count)
-        if any(not -count <= number < count for number in numbers):
+        numbers = self.hidden_layers
+        if numbers is None:
+            numbers = range(1, count)
+        if not numbers or any(not -count <= n < count for n in numbers):
             raise invalid(
                 "hidden_layers",
-                f"ints from {-count} to {count - 1}",
+                f"None, or a list of ints from {-count} to {count - 1}, "
+                "one at least",
                 hidden_layers,
             )
         self._layer_numbers = [number % count for number in numbers]

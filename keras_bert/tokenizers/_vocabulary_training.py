@@ -15,6 +15,7 @@ import re
 import unicodedata
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from collections.abc import Mapping
 
 from keras_bert._errors import invalid
@@ -71,9 +72,7 @@ def train_vocabulary(
     ):
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             raise invalid(name, "an int", value)
-    groups = [_blocks(_existing(files), progress)]
-    if isinstance(files, Mapping):
-        groups = list(files.values())
+    groups = _groups(files, progress)
     reserved = reserved_tokens(layout, lowercase)
     words, alphabet = count_groups(groups, lowercase, strip_accents, sampling)
     if not words:
@@ -93,10 +92,22 @@ def train_vocabulary(
     )
 
 
+def _groups(files, progress):
+    """Blocks of text: those of all files, or those of each language."""
+    if not isinstance(files, Mapping):
+        return [_blocks(_existing(files), progress)]
+    for language, blocks in files.items():
+        # The blocks of a string would be its characters.
+        if isinstance(blocks, (str, bytes)) or not isinstance(blocks, Iterable):
+            raise invalid(
+                "files",
+                f"a list (or another iterable) of texts for {language!r}",
+                blocks,
+            )
+    return list(files.values())
+
+
 def _existing(files):
-    """The paths; of a mapping, which holds text and no paths, none."""
-    if isinstance(files, Mapping):
-        return []
     if isinstance(files, (str, os.PathLike)):
         files = [files]
     files = [os.fspath(file) for file in files]

@@ -302,7 +302,8 @@ class BertTokenizer:
 
         Args:
             files: list of paths of UTF-8 text, or one path; or a dict from
-                the name of a language to an iterable of its text (str).
+                the name of a language to an iterable of its text, in pieces
+                (str) that end between words.
             vocabulary_size: int. The most tokens. Fewer come out when the
                 text has no more pairs that occur `minimum_frequency` times.
             lowercase, strip_accents, special_tokens_in_strings: as in the

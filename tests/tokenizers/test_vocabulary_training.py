@@ -128,6 +128,19 @@ def test_bad_files_are_refused_by_name(corpus, tmp_path):
         BertTokenizer.train(corpus(" \n\u200b\n"), 100)
 
 
+def test_text_of_languages_is_read_like_that_of_a_file(corpus):
+    text = "bat sat pat"
+    expected = BertTokenizer.train(corpus(text), 40).vocabulary
+    found = BertTokenizer.train({"en": [text[:4], text[4:]]}, 40)
+    assert found.vocabulary == expected and "##at" in expected
+    # The characters of a string would each have counted as a word.
+    for wrong in (text, text.encode(), 3):
+        with pytest.raises(ValueError, match="`files`.*texts for 'en'"):
+            BertTokenizer.train({"en": wrong}, 40)
+    with pytest.raises(ValueError, match="`files`.*at least one word"):
+        BertTokenizer.train({}, 40)
+
+
 @pytest.mark.parametrize("wrong", [100.5, [None], "100", True, None])
 @pytest.mark.parametrize("name", ["vocabulary_size", "minimum_frequency"])
 def test_sizes_that_are_no_int_are_refused_by_name(name, wrong, tmp_path):

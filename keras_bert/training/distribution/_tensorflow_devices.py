@@ -45,9 +45,8 @@ def all_devices():
     return [device.name for device in config.list_logical_devices(kind)]
 
 
-@functools.cache
-def _strategies():
-    return {}
+# Names of devices -> the strategy over them; one entry at most.
+_mirrored = {}
 
 
 def mirrored_strategy(names):
@@ -56,18 +55,17 @@ def mirrored_strategy(names):
     The numbers that tell collective operations apart begin anew in each
     strategy, and those of two strategies in one process collide.
     """
-    made = _strategies()
-    if made and names not in made:
+    if _mirrored and names not in _mirrored:
         raise invalid(
             "devices",
-            f"those of before, {list(*made)}: TensorFlow keeps to one set of "
-            "several devices in a process",
+            f"those of before, {list(*_mirrored)}: TensorFlow keeps to one "
+            "set of several devices in a process",
             list(names),
         )
-    if not made:
+    if not _mirrored:
         strategy = tensorflow().distribute.MirroredStrategy(list(names))
-        made[names] = strategy
-    return made[names]
+        _mirrored[names] = strategy
+    return _mirrored[names]
 
 
 @functools.cache
