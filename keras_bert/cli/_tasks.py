@@ -64,7 +64,8 @@ def _settings_in(run):
 def named_as_options(args):
     """Errors of the library with the names of the command line.
 
-    The library says "argument `label`" of what the user knows as `--label`.
+    The library says "argument `label`" of what the user knows as `--label`,
+    and `file` and `source` of what came with `--data` and `--model`.
     """
     others = {name for one in TASKS.values() for name in one.options}
     if args.task in TASKS:
@@ -72,7 +73,7 @@ def named_as_options(args):
     names = set(vars(args)) - others
 
     def option(found):
-        name = found[1]
+        name = {"file": "data", "source": "model"}.get(found[1], found[1])
         if name not in names:
             return found[0]
         name = "-o" if name == "output" else "--" + name.replace("_", "-")

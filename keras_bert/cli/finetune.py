@@ -10,6 +10,7 @@ from keras_bert._errors import invalid
 from keras_bert.cli import _common
 from keras_bert.cli import _report
 from keras_bert.cli import _tasks
+from keras_bert.tasks import classification
 from keras_bert.tasks.table import TASKS
 from keras_bert.training.recipe import FINE_TUNING
 from keras_bert.training.recipe import paper_grid
@@ -257,6 +258,11 @@ def rows_of(args, task, options):
             raise invalid(
                 "--data", "the same text columns in train and dev", args.data
             )
+    labels = task.model_arguments(train, **options).get("labels")
+    if labels and task.score is classification.score:
+        for rows in dev.values():
+            # Else refused by the score, when the training is over.
+            classification.as_labels(rows["y"], labels)
     return train, dev
 
 

@@ -94,7 +94,13 @@ def as_labels(y, labels):
         raise invalid("label", f"numbers out of {labels}", y) from None
     unknown = sorted(set(wanted) - set(labels))
     if unknown:
-        raise invalid("label", f"labels out of {labels}", unknown)
+        first = wanted.index(unknown[0])
+        raise invalid(
+            "label",
+            f"labels out of {labels}, those of the training rows (see row "
+            f"{first} of the held-out ones)",
+            unknown,
+        )
     return wanted
 
 

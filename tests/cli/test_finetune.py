@@ -319,6 +319,7 @@ BAD = {
     "label": (["finetune", "text", "--label", "nix"], "--label`.*a column of"),
     "class": (["evaluate", "cola", "--model", "RUN"], "--model"),
     "glue": (["evaluate", "glue", "--model", "RUN"], "--model"),
+    "source": (["finetune", "cola", "--model", "nix"], "`--model`"),
     "folder": (["predict", "mnli", "--model", "MNLI", "-o", "one.tsv"], "-o"),
     "table": (["predict", "swag", "--model", "RUN", "-o", "a.txt"],
               "-o`.*Expected a .tsv"),
@@ -340,11 +341,33 @@ def test_bad_input_names_the_option(
     ]
     words += ["--data", str(data.get(words[1], glue / "CoLA"))]
     if words[0] == "finetune":
-        words += ["--model", f"{folder}/run", "-o", "out", "--epochs", "1"]
+        words += ["-o", "out", "--epochs", "1"]
+        if "--model" not in words:
+            words += ["--model", f"{folder}/run"]
     assert main(words) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert re.search(named, error), error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_label_of_dev_alone_is_refused_before_any_training(
+    folder, tmp_path, capsys, monkeypatch
+):
+    from keras_bert.tasks import runs
+
+    monkeypatch.setattr(runs, "fine_tune", lambda *_, **__: 1 / 0)
+    (tmp_path / "train.csv").write_text("text,label\na,x\nb,y\n")
+    words = ["finetune", "text", "--data", str(tmp_path), "--model"]
+    words += [f"{folder}/run", "-o", f"{tmp_path}/out"]
+    for label in "zx":
+        (tmp_path / "dev.csv").write_text(f"text,label\na,x\nb,{label}\n")
+        if label == "z":
+            assert main(words) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "`--label`" in error and "row 1" in error and "['z']" in error
+    # With the label of training it goes on, to the stand-in for training.
+    assert main(words) == 1
+    assert "division by zero" in capsys.readouterr().err
 
 
 def test_every_task_of_the_contract_is_in_the_table():

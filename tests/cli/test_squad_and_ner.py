@@ -305,6 +305,30 @@ def test_feature_based_gives_a_row_of_table_7(
 
 
 @pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answers": [{"text": "fox", "answer_start": 15}]}, "stands at 10"),
+        ({"answers": [{"text": "cat", "answer_start": 10}]}, "does not occur"),
+        ({"id": "q1"}, "ids that occur once"),
+        ({"question": None}, "a string `question`"),
+    ],
+)
+def test_bad_questions_are_named_with_file_and_option(
+    folder, tmp_path, capsys, change, message
+):
+    questions = _questions(3)
+    questions["data"][0]["paragraphs"][0]["qas"][0].update(change)
+    for split in ("train", "dev"):
+        path = tmp_path / f"{split}.json"
+        path.write_text(json.dumps(questions))
+    words = ["finetune", "squad-v1", "--data", str(tmp_path), "-o"]
+    words += [f"{tmp_path}/out", "--model", f"{folder}/run"]
+    assert main(words) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "`--data`" in error and "train.json" in error and message in error
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["evaluate", "squad-v2", "--context", "document"], "--context"),
