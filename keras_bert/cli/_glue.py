@@ -98,7 +98,14 @@ def predict(args):
             source = runs.get("mnli" if name == "ax" else name, (None,))[0]
             place = folder_in(name, args.data)
             if place is None:
-                notes.append(f"{name}: no data, left out")
+                if name in runs:
+                    raise invalid(
+                        "--data",
+                        f"a folder that holds a test file of {name}, of which "
+                        "there is a run",
+                        args.data,
+                    )
+                notes.append(f"{name}: no test file, left out")
                 continue
             task = TASKS[name]
             options = _tasks.options_of(args, task)

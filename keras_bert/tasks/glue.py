@@ -198,17 +198,14 @@ def _file_names(split):
 def folder_in(task, data):
     """The folder of a data set in that of all of them, or None.
 
-    Of several names, the one whose folder holds what is to be predicted: AX
-    lies in a folder of its own, or in that of MNLI.
+    It is the one that holds what is to be predicted: AX lies in a folder of
+    its own, or in that of MNLI.
     """
-    known = GLUE[task].folders
     wanted = [name for split in GLUE[task].submission
               for name in _file_names(split)]  # fmt: skip
-    for name in known:
+    for name in GLUE[task].folders:
         folder = Path(data) / name
-        if folder.is_dir() and (
-            len(known) == 1 or any((folder / one).is_file() for one in wanted)
-        ):
+        if any((folder / one).is_file() for one in wanted):
             return folder
     return None
 

@@ -222,11 +222,7 @@ def _located(golds, contexts, ids, file, split):
                 mended += [key] * place[2]
                 answer = {"text": text, "start": place[0]}
             elif strict:
-                stands = (
-                    f"it stands at {context.index(text)}"
-                    if text in context
-                    else "it does not occur"
-                )
+                stands = _whereabouts(context, text, start)
                 raise invalid(
                     "file",
                     f"an answer that stands at `answer_start` in its context "
@@ -249,6 +245,16 @@ def _located(golds, contexts, ids, file, split):
             f"metric compares texts): {named(lost)}"
         )
     return found, notes
+
+
+def _whereabouts(context, text, start):
+    """Where an answer stands that is not where the file says."""
+    if text not in context:
+        return "it does not occur"
+    sides = (max(0, start - 1), start + 1)
+    if all(context.startswith(text, place) for place in sides):
+        return f"it stands at {sides[0]} and {sides[1]}, either may be meant"
+    return f"it stands at {context.index(text)}"
 
 
 def named(keys, count=3):

@@ -42,6 +42,9 @@ def glue(tmp_path_factory):
           *([str(i), "a", "b", "0"] for i in range(3)),
           ["3", "a", "b", "1"])  # fmt: skip
     write("WNLI/test.tsv", ["index", "sentence1", "sentence2"], ["0", "a", "b"])
+    # Nothing to predict here.
+    write("QNLI/dev.tsv", ["index", "question", "sentence", "label"],
+          ["0", "a", "b", "entailment"])  # fmt: skip
     return folder
 
 
@@ -128,6 +131,23 @@ def test_mnli_measures_both_dev_sets_and_predicts_both_test_sets(
     assert one.read_text() == (tmp_path / "out" / "MNLI-mm.tsv").read_text()
 
 
+def test_one_row_and_rows_without_a_word_are_rows_like_others(
+    runs, tmp_path, run_json
+):
+    words = ["cola", "--model", runs / "cola", "--data"]
+    (tmp_path / "test.tsv").write_text("index\tsentence\n0\t\U0001f600\n1\t\n")
+    code, result = run_json(
+        "predict", *words, tmp_path / "test.tsv", "-o", tmp_path / "out.tsv"
+    )
+    assert code == 0 and result["rows"] == 2
+    lines = (tmp_path / "out.tsv").read_text().splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["index", "0", "1"]
+    (tmp_path / "dev.tsv").write_text("s\t1\t\t\U0001f600\n")
+    code, result = run_json("evaluate", *words, tmp_path / "dev.tsv")
+    # One class in the gold labels: the correlation is 0 (scikit-learn).
+    assert code == 0 and (result["examples"], result["matthews"]) == (1, 0)
+
+
 def test_an_ensemble_of_a_run_with_itself_is_that_run(runs, glue, run_json):
     words = ["evaluate", "cola", "--data", glue / "CoLA", "--model"]
     _, one = run_json(*words, runs / "cola")
@@ -154,6 +174,9 @@ def test_one_zip_with_all_submissions(runs, glue, tmp_path, run_json):
     # No run for WNLI: the commonest label, as the paper handed in.
     assert content["WNLI.tsv"] == ["index\tprediction", "0\t0"]
     assert any("wnli: no run" in note for note in result["notes"])
+    assert "qnli: no test file, left out" in result["notes"]
+    words = ["predict", "glue", "--data", f"{tmp_path}", "-o", "none.zip"]
+    assert main([*words, "--model", f"{runs}/cola"]) == 2
 
 
 def test_the_table_of_glue_from_run_folders(runs, run_json):

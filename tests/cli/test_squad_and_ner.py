@@ -309,6 +309,11 @@ def test_feature_based_gives_a_row_of_table_7(
     [
         ({"answers": [{"text": "fox", "answer_start": 15}]}, "stands at 10"),
         ({"answers": [{"text": "cat", "answer_start": 10}]}, "does not occur"),
+        # A space stands before the full stop and after it.
+        (
+            {"answers": [{"text": " ", "answer_start": CONTEXT.index(".")}]},
+            "stands at 35 and 37, either",
+        ),
         ({"id": "q1"}, "ids that occur once"),
         ({"question": None}, "a string `question`"),
     ],

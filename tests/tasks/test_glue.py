@@ -281,5 +281,7 @@ def test_the_diagnostic_set_lies_where_the_downloads_have_it(tmp_path):
     assert glue.folder_in("ax", tmp_path) == tmp_path / "MNLI"
     (tmp_path / "AX" / "AX.tsv").touch()
     assert glue.folder_in("ax", tmp_path) == tmp_path / "AX"
-    # What has one name is found without its files, which `find` asks for.
+    # One of its two test files is enough, none is not.
+    assert glue.folder_in("mnli", tmp_path) is None
+    (tmp_path / "MNLI" / "test_mismatched.tsv").touch()
     assert glue.folder_in("mnli", tmp_path) == tmp_path / "MNLI"
