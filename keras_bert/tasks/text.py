@@ -14,6 +14,7 @@ was written without quoting, as GLUE's files are: it is then read literally.
 import csv
 import io
 import json
+import math
 from pathlib import Path
 
 from keras_bert._errors import invalid
@@ -224,17 +225,23 @@ def _read_split(data, split, text, text_pair, label, regression=False, **_):
             str(path),
         )
     if regression:
-        rows["y"] = [_number(value) for value in rows["y"]]
+        rows["y"] = [
+            _number(value, f"row {number} of {path}")
+            for number, value in enumerate(rows["y"])
+        ]
     else:
         rows["y"] = [str(value) for value in rows["y"]]
     return rows
 
 
-def _number(value):
+def _number(value, place):
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
-        raise invalid("label", "numbers with --regression", value) from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise invalid("label", f"a number in {place} (--regression)", value)
+    return number
 
 
 def _model_arguments(rows, regression=False, **_):

@@ -110,6 +110,20 @@ def test_not_utf8_and_missing_files(tmp_path):
         text.find(tmp_path, "train")
 
 
+DEFAULTS = {"text": "text", "text_pair": "text_pair", "label": "label"}
+
+
+@pytest.mark.parametrize("value", ["high", "nan", "inf"])
+def test_targets_of_a_regression_are_finite_numbers(tmp_path, value):
+    path = tmp_path / "train.csv"
+    path.write_text(f"text,label\na,1e-3\nb,{value}\n")
+    with pytest.raises(ValueError, match=r"`label`.*row 1 of .*train\.csv"):
+        text.TASK.read(path, "train", **DEFAULTS, regression=True)
+    path.write_text("text,label\na,1e-3\nb,-2\n")
+    rows = text.TASK.read(path, "train", **DEFAULTS, regression=True)
+    assert rows["y"] == [0.001, -2.0]
+
+
 def test_an_ensemble_is_the_mean_of_the_probabilities():
     one, two = (
         classification.of_scores(["a", "b"], np.array([p]))
