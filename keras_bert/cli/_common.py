@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from keras_bert._errors import invalid
+from keras_bert.data.filesystem import write_text
 
 
 def add_case_arguments(parser):
@@ -139,4 +140,5 @@ def _shown(cell):
 
 
 def write_json(path, result):
-    Path(path).write_text(json.dumps(result, indent=2) + "\n")
+    """Replaces the file as a whole; a kill leaves the old or the new."""
+    write_text(path, json.dumps(result, indent=2) + "\n")

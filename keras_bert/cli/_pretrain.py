@@ -231,7 +231,17 @@ def _announce(settings, plan, per_epoch, text, pretrainer, done):
             shown.append(f"{count:,} of {rows} x {part.sequence_length}")
     tokens = ""
     if text.num_tokens is not None:
-        tokens = f" = {round(epochs * text.num_tokens):,} tokens"
+        # Segments are cut to fit, so an epoch may see fewer than all.
+        room = sum(
+            (min(part.end, steps) - part.first)
+            * settings["batch_size"]
+            * settings["accumulate"]
+            * part.sequence_length
+            for part in plan
+            if part.first < steps
+        )
+        seen = min(round(epochs * text.num_tokens), room)
+        tokens = f" = {seen:,} tokens"
     print(
         f"{text}; {steps:,} steps ({', then '.join(shown)}) = {epochs:.1f} "
         f"epochs{tokens}; "
@@ -263,18 +273,6 @@ def steps_for(minutes, settings, text, tokenizer):
         found = [b[0] - a[0] for a, b in itertools.pairwise(ends)] or [1.0]
         paces.append(share * statistics.median(found))
     return max(1, round(minutes * 60 / sum(paces)))
-
-
-def check_lengths(settings, longest):
-    for length, _ in settings["phases"]:
-        if length > longest:
-            raise invalid(
-                "--phases"
-                if len(settings["phases"]) > 1
-                else "--sequence-length",
-                f"at most {longest}, the position table",
-                length,
-            )
 
 
 def tokenizer_of(settings):

@@ -18,6 +18,8 @@ import shutil
 from pathlib import Path
 
 from keras_bert._errors import invalid
+from keras_bert.cli import _common
+from keras_bert.data.filesystem import write_text
 from keras_bert.training import state_file
 
 
@@ -42,10 +44,8 @@ class RunFolder:
             raise invalid("-o", f"a whole run.json ({error})", path) from error
 
     def write(self, description):
-        """Replaces run.json as a whole; a kill leaves the old or the new."""
         self.path.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(description, indent=2) + "\n"
-        write_whole(self.path / "run.json", text)
+        _common.write_json(self.path / "run.json", description)
 
     def write_tokenizer(self, tokenizer):
         tokenizer.save_to_preset(self.path)
@@ -65,6 +65,14 @@ class RunFolder:
                 f"at least {done}, which the run in -o has done",
                 steps,
             )
+
+    def finished(self, steps):
+        """The result of a run that has ended after so many steps, or None."""
+        path = self.path / "result.json"
+        if not (path.is_file() and self.preset.is_dir()):
+            return None
+        result = json.loads(path.read_text())
+        return result if result["steps"] == steps else None
 
     def save(self, model, position, keep):
         path = self.checkpoints / f"step-{position['step']:08d}"
@@ -88,10 +96,11 @@ class RunFolder:
 
     def begin_at(self, step):
         """Forgets what was reported after the checkpoint of that step."""
+        (self.path / "result.json").unlink(missing_ok=True)
         shutil.rmtree(self.preset, ignore_errors=True)
         lines = [line for line in self.lines() if line["step"] <= step]
         text = "".join(json.dumps(line) + "\n" for line in lines)
-        write_whole(self.metrics, text)
+        write_text(self.metrics, text)
 
     def lines(self):
         """The reports; a last line cut by a kill does not count."""
@@ -108,9 +117,3 @@ class RunFolder:
     def add_line(self, line):
         with open(self.metrics, "a") as file:
             file.write(json.dumps(line) + "\n")
-
-
-def write_whole(path, text):
-    staging = path.with_name(path.name + ".partial")
-    staging.write_text(text)
-    staging.replace(path)

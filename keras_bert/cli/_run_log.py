@@ -8,6 +8,7 @@ import keras
 from keras_bert._tensorflow import tensorflow
 from keras_bert.training import Progress
 from keras_bert.training import state_file
+from keras_bert.training.progress import duration
 
 # Names of our metrics -> names in the reports.
 _NAMES = {
@@ -214,18 +215,3 @@ class RunProgress(Progress):
 
     def on_train_end(self, logs=None):
         super().on_train_end(self._logs)
-
-
-def duration(seconds):
-    """Seconds as a short text: 0.2 s, 14 s, 3 min, 4 h 05 min."""
-    if seconds < 10:
-        return f"{seconds:.2g} s"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes:02d} min"
-    return f"{hours // 24} d {hours % 24} h"

@@ -2,51 +2,14 @@
 
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
+from keras_bert.cli import _pretrain_settings
+from keras_bert.cli._pretrain_settings import DEFAULTS
 
 HELP = "pretrain BERT (masked words and next sentences) on text files"
 EXAMPLE = (
     "keras-bert pretrain corpus/*.txt -o run --vocab vocab.txt "
     "--config bert_tiny --steps 10000"
 )
-# The parser has no defaults: a resumed run must tell what was given anew.
-DEFAULTS = {
-    "files": [],
-    "vocab": None,
-    "cased": False,
-    "uncased": False,
-    "config": None,
-    "model": None,
-    "steps": 10_000,
-    "minutes": None,
-    "schedule_steps": None,
-    "batch_size": 32,
-    "accumulate": 1,
-    "sequence_length": 128,
-    "phases": None,
-    "learning_rate": 1e-4,
-    "warmup": 0.1,
-    "decay": "linear",
-    "bias_correction": True,
-    "weight_decay": 0.01,
-    "clip": 1.0,
-    "precision": "float32",
-    "seed": 1,
-    "next_sentence": "auto",
-    "objective": "masked",
-    "sampling": None,
-    "masking": "pieces",
-    "mask_rate": 0.15,
-    "mask_token_rate": 0.8,
-    "random_token_rate": 0.1,
-    "held_out": None,
-    "log_every": None,
-    "save_every": 1000,
-    "keep": 2,
-    # Of the backbone beside the named size, for the ablations only.
-    "backbone": {},
-}
-# What a resumed run may be given anew.
-_CHANGEABLE = {"steps", "keep", "save_every", "files", "vocab", "held_out"}
 
 
 def add_arguments(parser):
@@ -189,7 +152,8 @@ def run(args):
 def pretrain(output, given, resume=False):
     """The verb as a function: settings by name, as in `DEFAULTS`.
 
-    Returns the result that is written to result.json.
+    Returns the result that is written to result.json. A run that is finished
+    is left as it is when `resume` asks for no more.
     """
     from keras_bert.cli import _evaluate_pretraining
     from keras_bert.cli import _pretrain
@@ -203,18 +167,21 @@ def pretrain(output, given, resume=False):
         _common.check_new(output, "-o")
         settings = {**DEFAULTS, **given}
     else:
-        settings = _settings_of(description["settings"], given)
-    _check(settings)
+        settings = _pretrain_settings.resumed(description["settings"], given)
+    _pretrain_settings.check(settings)
     tokenizer = _pretrain.tokenizer_of(settings)
-    _pretrain.check_lengths(_with_phases(settings), _longest(settings))
+    _pretrain_settings.check_lengths(settings)
     text = Text(settings["files"], tokenizer, settings["sampling"])
     held_out = settings["held_out"] and Text(settings["held_out"], tokenizer)
-    found = text.fingerprint()
+    texts = {
+        "text": text.fingerprint(),
+        "held_out_text": held_out and held_out.fingerprint(),
+    }
     if description is None:
-        settings = _completed(settings, text, tokenizer)
+        settings = _pretrain_settings.completed(settings, text, tokenizer)
         stages = [(0, settings["schedule_steps"] or settings["steps"])]
     else:
-        if found != description["text"]:
+        if texts["text"] != description["text"]:
             raise invalid(
                 "files",
                 "the text that the run began with (its tokens differ)",
@@ -222,9 +189,15 @@ def pretrain(output, given, resume=False):
             )
         stages = [tuple(stage) for stage in description["stages"]]
         folder.check_steps(settings["steps"])
+        finished = folder.finished(settings["steps"])
+        if finished and texts["held_out_text"] == description.get(
+            "held_out_text"
+        ):
+            print(f"finished before: {output}")
+            return finished
     if stages[-1][1] < settings["steps"]:
         stages.append((stages[-1][1], settings["steps"]))
-    _check_warmup(settings, stages)
+    _pretrain_settings.check_warmup(settings, stages)
     first, last = stages[0]
     pretrainer, schedule = _pretrain.new_model(
         settings, tokenizer, last - first
@@ -234,7 +207,7 @@ def pretrain(output, given, resume=False):
             "task": "pretraining",
             "settings": settings,
             "stages": stages,
-            "text": found,
+            **texts,
             "documents": text.num_documents,
             "tokens": text.num_tokens,
         }
@@ -272,113 +245,6 @@ def pretrain(output, given, resume=False):
         _evaluate_pretraining.print_pretraining(result["held_out"])
     print(f"\nwritten: {output}")
     return result
-
-
-def _settings_of(saved, given):
-    """The settings of a run to go on with; steps and the like may be new."""
-    settings = {**DEFAULTS, **saved}
-    settings["phases"] = [tuple(phase) for phase in settings["phases"]]
-    for name, value in given.items():
-        if name in _CHANGEABLE:
-            settings[name] = value
-            continue
-        before = settings[name]
-        if name == "phases":
-            value = _with_phases({**DEFAULTS, "phases": value})["phases"]
-        elif name == "sequence_length":
-            value, before = [(value, 1.0)], settings["phases"]
-        elif name == "next_sentence":
-            value = {"auto": before, "yes": True, "no": False}[value]
-        elif name == "minutes":
-            value = before
-        if value != before:
-            raise invalid(
-                f"--{name.replace('_', '-')}",
-                f"{before}, the run's own, with --resume (only --steps, "
-                "--save-every, --keep and the places of files may change)",
-                value,
-            )
-    return settings
-
-
-def _check(settings):
-    if not settings["files"]:
-        raise invalid("files", "text files", settings["files"])
-    for name in ("learning_rate", "minutes"):
-        value = settings[name]
-        if value is not None and not value > 0:
-            kind = "a rate" if name == "learning_rate" else "a time"
-            raise invalid(
-                f"--{name.replace('_', '-')}", f"{kind} above 0", value
-            )
-    if not (settings["config"] or settings["model"]):
-        raise invalid("--config", "a named size, or --model SOURCE", None)
-    for name in ("weight_decay", "clip"):
-        if settings[name] < 0:
-            raise invalid(
-                f"--{name.replace('_', '-')}", "0 or more", settings[name]
-            )
-    _common.check_seed(settings["seed"])
-
-
-def _with_phases(settings):
-    from keras_bert.training.phases import parse_phases
-
-    phases = settings["phases"]
-    if phases is None:
-        phases = [(settings["sequence_length"], 1.0)]
-    elif isinstance(phases, str):
-        phases = parse_phases(phases, "--phases")
-    return {**settings, "phases": phases}
-
-
-def _longest(settings):
-    """Rows of the position table, found without making the model."""
-    if settings["config"]:
-        from keras_bert.models.sizes import size_arguments
-
-        size_arguments(settings["config"])
-        return settings["backbone"].get("max_sequence_length", 512)
-    from keras_bert import checkpoints
-
-    config = checkpoints.open_source(settings["model"]).backbone_config
-    return config.get("max_sequence_length", 512)
-
-
-def _completed(settings, text, tokenizer):
-    """Settings of a new run with nothing left open."""
-    from keras_bert.cli import _pretrain
-
-    settings = _with_phases(settings)
-    choice = settings["next_sentence"]
-    pairs = {"auto": None, "yes": True, "no": False}.get(choice, choice)
-    if settings["objective"] == "left-to-right":
-        pairs = False
-    if pairs is None:
-        # The records of static files are pairs.
-        pairs = text.num_documents is None or text.num_documents >= 2
-    settings["next_sentence"] = pairs
-    # Refuses bad settings of the data before the folder exists.
-    for length, _ in settings["phases"]:
-        _pretrain.dataset_of(text, tokenizer, settings, length)
-    if settings["minutes"] is not None:
-        settings["steps"] = _pretrain.steps_for(
-            settings["minutes"], settings, text, tokenizer
-        )
-    if settings["log_every"] is None:
-        settings["log_every"] = max(1, min(1000, -(-settings["steps"] // 20)))
-    return settings
-
-
-def _check_warmup(settings, stages):
-    warmup = settings["warmup"]
-    for first, last in stages:
-        if not isinstance(warmup, float) and warmup > last - first:
-            raise invalid(
-                "--warmup",
-                f"at most the {last - first} steps from {first} on",
-                warmup,
-            )
 
 
 def _warmup(text):

@@ -115,13 +115,11 @@ def whole_file(path):
     The bytes are on the disk before the name is: a machine that stops in
     between leaves no half file. A remote store shows a file when it is whole.
     """
+    path = os.fspath(path)
     remote = is_remote(path)
     folder = None if remote else join(os.path.dirname(path), ".partial")
-    if folder:
-        os.makedirs(folder, exist_ok=True)
     name = posixpath.basename(path) if remote else os.path.basename(path)
-    handle, staging = tempfile.mkstemp(prefix=name + ".", dir=folder)
-    os.close(handle)
+    staging = _new_file(name, folder)
     try:
         yield staging
         if remote:
@@ -140,6 +138,32 @@ def whole_file(path):
         with contextlib.suppress(FileNotFoundError):
             os.remove(staging)
         raise
+    finally:
+        if folder:
+            # Unless another file is being written there.
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+
+
+def _new_file(name, folder):
+    """An empty file of a name that begins so; None: where the system likes."""
+    while True:
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        # Another process may have removed the empty folder in between.
+        with contextlib.suppress(FileNotFoundError):
+            handle, path = tempfile.mkstemp(prefix=name + ".", dir=folder)
+            os.close(handle)
+            return path
+
+
+def write_text(path, text):
+    """Writes UTF-8 text; `path` gets all of it or is left alone."""
+    with (
+        whole_file(path) as staging,
+        open(staging, "w", encoding="utf-8", newline="") as file,
+    ):
+        file.write(text)
 
 
 class _Remote(io.RawIOBase):

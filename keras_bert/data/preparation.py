@@ -211,11 +211,7 @@ def run_task(preparation, number, blocks, tokenizer, folder):
                     preparation.seed + number,
                 )
             )  # fmt: skip
-    with (
-        filesystem.whole_file(_done(number, folder)) as staging,
-        open(staging, "w") as file,
-    ):
-        json.dump(entries, file)
+    filesystem.write_text(_done(number, folder), json.dumps(entries))
     return entries
 
 

@@ -102,7 +102,9 @@ def prepare(
         )
     result = _index(preparation, tokenizer, groups, entries, settings)
     _write_tokenizer(tokenizer, folder)
-    _write(folder, INDEX, json.dumps(result, indent=1) + "\n")
+    filesystem.write_text(
+        filesystem.join(folder, INDEX), json.dumps(result, indent=1) + "\n"
+    )
     # What killed runs have left; nobody writes here any more.
     if not filesystem.is_remote(folder):
         shutil.rmtree(os.path.join(folder, ".partial"), ignore_errors=True)
@@ -134,7 +136,7 @@ def _claim(folder, settings):
     if names:
         raise invalid("output", "a new path or an empty folder", folder)
     filesystem.make_folder(folder)
-    _write(folder, _SETTINGS, json.dumps(settings, indent=1) + "\n")
+    filesystem.write_text(path, json.dumps(settings, indent=1) + "\n")
 
 
 def _run_here(
@@ -266,13 +268,6 @@ def _write_tokenizer(tokenizer, folder):
         tokenizer.save_to_preset(local)
         for name in sorted(os.listdir(local)):
             with open(os.path.join(local, name), encoding="utf-8") as file:
-                _write(folder, name, file.read())
-
-
-def _write(folder, name, text):
-    path = filesystem.join(folder, name)
-    with (
-        filesystem.whole_file(path) as staging,
-        open(staging, "w", encoding="utf-8", newline="") as file,
-    ):
-        file.write(text)
+                filesystem.write_text(
+                    filesystem.join(folder, name), file.read()
+                )

@@ -92,13 +92,13 @@ class Progress(keras.callbacks.Callback):
                 parts.append(f"{name} {float(value):.4f}")
         if self._after_first is not None and self._done > self._first:
             pace = (now - self._after_first) / (self._done - self._first)
-            parts.append(f"{_duration(pace)}/step")
+            parts.append(f"{duration(pace)}/step")
             if self._total and self._total > self._done:
                 left = self._total - self._done
                 if self.left is not None:
                     left = self.left(self._done)
-                parts.append(f"{_duration(pace * left)} left")
-        parts.append(f"{_duration(now - self._begin)} passed")
+                parts.append(f"{duration(pace * left)} left")
+        parts.append(f"{duration(now - self._begin)} passed")
         return ", ".join(parts)
 
     def _write(self, text, last):
@@ -112,7 +112,7 @@ class Progress(keras.callbacks.Callback):
         self._out.flush()
 
 
-def _duration(seconds):
+def duration(seconds):
     """Seconds as a short text: 5ms, 2.5s, 3m20s, 4h05m, 2d03h."""
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f}ms"

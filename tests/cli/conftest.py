@@ -43,6 +43,17 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def eager():
+    """Without graphs: a run of two steps takes a second instead of ten."""
+    import tensorflow as tf
+
+    before = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(before)
+
+
 @pytest.fixture
 def run_json(capsys):
     """Runs a verb with --json; gives the exit code and the last line."""

@@ -23,7 +23,8 @@ class BiLstmBackbone(BertBackbone):
         self.bilstm.build((None, None, self.hidden_dim))
         super().build(input_shape)
 
-    def call(self, inputs, training=None, details=None):
+    def call(self, inputs, training=None, details=None, positions=None):
+        # Whatever a head wants, the LSTMs read all columns.
         outputs = super().call(inputs, training=training, details=details)
         if details is not None:
             return outputs

@@ -3,13 +3,22 @@
 Every figure of a table is a dev score after fine-tuning, as in the paper. A
 task without data stays blank; a loss of pretraining never stands in its
 place. The paper's own figures stand beside ours, with the two scales named.
+
+The same command run again keeps what is finished and goes on with the rest: a
+pretraining at its last checkpoint, a fine-tuning run from its beginning.
 """
 
 import dataclasses
+import hashlib
+import json
+import re
 import statistics
+from pathlib import Path
 
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
+from keras_bert.cli._run_folder import RunFolder
+from keras_bert.cli.ablations._records import Records
 from keras_bert.cli.pretrain import DEFAULTS
 from keras_bert.cli.pretrain import pretrain
 
@@ -26,13 +35,15 @@ class Column:
     kind: str = "fine-tuning"
 
 
-def add_arguments(parser, columns):
+def add_arguments(parser, columns, config=True):
+    """The arguments of all of them; --config not where the rows have it."""
     positive = _common.positive_int
     parser.add_argument("files", nargs="+", help="text files or shards")
     parser.add_argument("-o", "--output", required=True, help="folder")
     parser.add_argument("--vocab", help="vocabulary file")
     _common.add_case_arguments(parser)
-    parser.add_argument("--config", default="bert_tiny", help="(bert_tiny)")
+    if config:
+        parser.add_argument("--config", default="bert_tiny", help="(bert_tiny)")
     parser.add_argument(
         "--steps", type=positive, default=1000, help="of each pretraining"
     )
@@ -59,26 +70,162 @@ def add_arguments(parser, columns):
     )
 
 
-def given_data(args):
-    """{task: data} of --finetune, looked at before anything is trained."""
+class Experiment:
+    """The runs of one ablation, in its folder.
+
+    Args:
+        args: of `add_arguments`.
+        columns: the paper's `Column`s; each other task with data is one more.
+    """
+
+    def __init__(self, args, columns):
+        self.args = args
+        self.folder = Path(args.output)
+        self._records = Records(self.folder)
+        if not args.finetune_rate > 0:
+            raise invalid(
+                "--finetune-rate", "a rate above 0", args.finetune_rate
+            )
+        self._data = _given_data(args.finetune)
+        known = {column.task for column in columns}
+        self.headers = [column.header for column in columns]
+        self.columns = [
+            *columns,
+            *(Column(task, task) for task in self._data if task not in known),
+        ]
+
+    def pretrained(self, name, **changes):
+        """Pretrains one variant; gives its run folder and its result."""
+        print(f"\n=== pretraining: {name}", flush=True)
+        settings = _settings_of(self.args, changes)
+        run = RunFolder(self.folder / _file_name(name))
+        if run.begun:
+            saved = run.read()["settings"]
+            steps = saved["schedule_steps"] or saved["steps"]
+            if steps != self.args.steps:
+                raise invalid(
+                    "--steps",
+                    f"{steps}, with which {run.path} was begun (or a new -o)",
+                    self.args.steps,
+                )
+        return run, pretrain(run.path, settings, resume=True)
+
+    def scores(self, source, columns=None, bilstm=False):
+        """{header: mean dev score in percent} for the tasks with data.
+
+        Args:
+            source: folder of the pretrained encoder, below that of all.
+            columns: those to fill; None: all.
+            bilstm: puts a BiLSTM on top.
+        """
+        found = {}
+        for column in columns or self.columns:
+            if column.task in self._data and _fits(column, source):
+                found[column.header] = statistics.fmean(
+                    self._score(source, column, bilstm, seed)
+                    for seed in range(1, self.args.seeds + 1)
+                )
+        return found
+
+    def _score(self, source, column, bilstm, seed):
+        args = self.args
+        train, dev, data = self._data[column.task]
+        of = {
+            "source": str(source.relative_to(self.folder)),
+            "task": column.task,
+            "kind": column.kind,
+            "bilstm": bilstm,
+            "data": data,
+            "epochs": args.finetune_epochs,
+            "learning_rate": args.finetune_rate,
+            "seed": seed,
+        }
+        label = f"{column.header}, seed {seed}"
+        score = self._records.find(of)
+        if score is None:
+            score = _fine_tuned(
+                column, source, train, dev, of, f"{label}: step"
+            )
+            self._records.add(of, score)
+        print(f"{label}: {score:.1f}", flush=True)
+        return score
+
+    def report(self, title, lead, rows, scale=None, paper="BERT BASE"):
+        """Prints and writes a table of rows: names, ours, the paper's.
+
+        Args:
+            title: of the table.
+            lead: headers of the leading cells.
+            rows: dicts with `cells` (leading), `ours` and `paper`
+                {header: value}.
+            scale, paper: what sizes of encoders were trained.
+        """
+        args = self.args
+        columns = list(
+            dict.fromkeys(
+                header
+                for part in ("paper", "ours")
+                for row in rows
+                for header in row[part]
+            )
+        )
+        scale = (
+            f"ours: {scale or args.config}, {args.steps:,} steps of "
+            f"{args.batch_size} x {args.sequence_length}, {args.seeds} "
+            "fine-tuning run(s)"
+        )
+        lines = [
+            [*lead, *columns, "|", *(f"paper {name}" for name in columns)],
+            *(
+                [
+                    *map(str, row["cells"]),
+                    *(_cell(row["ours"].get(name)) for name in columns),
+                    "|",
+                    *(_cell(row["paper"].get(name)) for name in columns),
+                ]
+                for row in rows
+            ),
+        ]
+        _common.print_table(lines, title)
+        print(
+            "  dev scores after fine-tuning on the data given, blank where "
+            f"none was given\n  {scale}\n  paper: {paper}, 1,000,000 steps of "
+            "256 x 512"
+        )
+        result = {"table": title, "scale": scale, "rows": rows}
+        _common.write_json(self.folder / "result.json", result)
+        print(f"\nwritten: {self.folder}")
+        return result
+
+
+def _given_data(given):
+    """{task: (train, dev, checksum)}, read before anything is trained."""
     from keras_bert.tasks.table import TASKS
 
     found = {}
-    for text in args.finetune:
-        task, equals, path = text.partition("=")
-        if not equals or task not in TASKS:
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or name not in TASKS:
             raise invalid(
                 "--finetune", f"TASK=DATA with one of {', '.join(TASKS)}", text
             )
-        options = _options(TASKS[task])
-        found[task] = [
-            TASKS[task].read(path, split, **options)
-            for split in ("train", TASKS[task].dev[0])
-        ]
+        task = TASKS[name]
+        train, dev = (
+            task.read(path, split, **_options(task))
+            for split in ("train", task.dev[0])
+        )
+        if train["y"] is None or dev["y"] is None:
+            raise invalid("--finetune", "train and dev with labels", text)
+        rows = json.dumps([train, dev], default=_as_list).encode()
+        found[name] = train, dev, hashlib.sha256(rows).hexdigest()
     return found
 
 
-def settings_of(args, **changes):
+def _as_list(value):
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _settings_of(args, changes):
     """Settings of `pretrain` from the arguments of an ablation."""
     names = ("files", "vocab", "config", "steps", "batch_size", "held_out",
              "sequence_length", "learning_rate", "seed", "cased",
@@ -86,28 +233,15 @@ def settings_of(args, **changes):
     given = {
         name: getattr(args, name)
         for name in names
-        if getattr(args, name) is not None
+        if getattr(args, name, None) is not None
     }
     unknown = set(changes) - set(DEFAULTS)
     assert not unknown, unknown
     return {**given, **changes}
 
 
-def pretrained(args, folder, name, **changes):
-    """Pretrains one variant; gives its run folder and its result."""
-    print(f"\n=== pretraining: {name}", flush=True)
-    path = folder / name.replace(" ", "_").replace("/", "-")
-    return path, pretrain(path, settings_of(args, **changes), resume=True)
-
-
-def scores(args, source, columns, data, bilstm=False):
-    """{header: mean dev score in percent} for the tasks with data."""
-    return {
-        column.header: score
-        for column in columns
-        if column.task in data
-        and (score := _score(args, source, column, data, bilstm)) is not None
-    }
+def _file_name(name):
+    return "_".join(re.findall(r"\w+", name))
 
 
 def _options(task):
@@ -117,7 +251,20 @@ def _options(task):
     }
 
 
-def _score(args, source, column, data, bilstm):
+def _fits(column, source):
+    """Whether the encoder has what the column needs."""
+    from keras_bert.checkpoints import open_source
+
+    if column.kind != "features":
+        return True
+    enough = open_source(source).backbone_config["num_layers"] >= 4
+    if not enough:
+        print(f"{column.header}: no four last layers to join, left blank")
+    return enough
+
+
+def _fine_tuned(column, source, train, dev, of, label):
+    """The dev score of one run, in percent."""
     import keras
 
     from keras_bert.tasks.fine_tune import fine_tune
@@ -126,115 +273,69 @@ def _score(args, source, column, data, bilstm):
     from keras_bert.training.recipe import Recipe
 
     task = TASKS[column.task]
-    train, dev = data[column.task]
-    recipe = Recipe(
-        learning_rate=args.finetune_rate, epochs=args.finetune_epochs
+    figures, _ = fine_tune(
+        task,
+        model_of(task, source, train, column.kind, of["bilstm"], of["seed"]),
+        train,
+        {task.dev[0]: dev},
+        Recipe(learning_rate=of["learning_rate"], epochs=of["epochs"]),
+        options=_options(task),
+        seed=of["seed"],
+        callbacks=[Progress(label=label)],
     )
-    found = []
-    for seed in range(1, args.seeds + 1):
-        model = _model(task, source, train, column.kind, bilstm, seed)
-        if model is None:
-            return None
-        figures, _ = fine_tune(
-            task,
-            model,
-            train,
-            {task.dev[0]: dev},
-            recipe,
-            options=_options(task),
-            seed=seed,
-            callbacks=[Progress(label=f"{column.header}, seed {seed}: step")],
-        )
-        figures = figures["dev"]
-        # The paper's tables have the accuracy of MRPC.
-        value = figures.get("accuracy")
-        if value is None or task.name in _PERCENT:
-            value = task.headline(figures)
-        elif isinstance(value, dict):
-            value = value["value"]
-        found.append(value if task.name in _PERCENT else 100 * value)
-        keras.backend.clear_session(free_memory=True)
-    return statistics.fmean(found)
+    # A compiled step keeps its model alive.
+    keras.backend.clear_session(free_memory=True)
+    figures = figures["dev"]
+    if task.name in _PERCENT:
+        return task.headline(figures)
+    # The paper's tables have the accuracy of MRPC.
+    value = figures.get("accuracy")
+    if value is None:
+        value = task.headline(figures)
+    elif isinstance(value, dict):
+        value = value["value"]
+    return 100 * value
 
 
-def _model(task, source, train, kind, bilstm, seed):
-    from keras_bert.checkpoints import open_source
-    from keras_bert.cli.ablations._bilstm import BiLstmBackbone
-    from keras_bert.models import BertFeatureTagger
-    from keras_bert.tasks.fine_tune import new_model
-
-    options = _options(task)
-    config = open_source(source).backbone_config
-    if kind == "features" and config["num_layers"] < 4:
-        print(f"{source}: no four last layers to concatenate, left blank")
-        return None
-    model = new_model(task, source, train, options, seed=seed)
-    arguments = {
-        "preprocessor": model.preprocessor,
-        **task.model_arguments(train, **options),
-    }
-    if kind == "features":
-        return BertFeatureTagger.from_preset(
-            source,
-            hidden_layers=[-4, -3, -2, -1],
-            combine="concat",
-            lstm_units=config["hidden_dim"],
-            **arguments,
-        )
-    if bilstm:
-        backbone = BiLstmBackbone(**config)
-        return type(model).from_preset(source, backbone=backbone, **arguments)
-    return model
-
-
-def report(folder, args, title, headers, rows):
-    """Prints and writes a table of rows: names, ours, the paper's.
+def model_of(task, source, train, kind, bilstm, seed):
+    """The model to fine-tune.
 
     Args:
-        headers: names of the leading cells, then of the columns.
-        rows: dicts with `cells` (leading), `ours` and `paper` {header: value}.
+        task: a `Task`.
+        source: the pretrained encoder.
+        train: rows.
+        kind: "fine-tuning", or "features" for an encoder that stays fixed.
+        bilstm: puts a BiLSTM on top of the encoder.
+        seed: draws the new parts.
     """
-    lead, columns = headers
-    extra = [
-        header
-        for row in rows
-        for header in row["ours"]
-        if header not in columns
-    ]
-    columns = [*columns, *dict.fromkeys(extra)]
-    scale = (
-        f"ours: {args.config}, {args.steps:,} steps of {args.batch_size} x "
-        f"{args.sequence_length}, {args.seeds} fine-tuning run(s)"
+    import keras
+
+    from keras_bert import models
+    from keras_bert.checkpoints import open_source
+    from keras_bert.cli.ablations._bilstm import BiLstmBackbone
+    from keras_bert.tasks.fine_tune import new_model
+    from keras_bert.tasks.fine_tune import preprocessor_of
+
+    options = _options(task)
+    if kind != "features" and not bilstm:
+        return new_model(task, source, train, options, seed=seed)
+    arguments = {
+        "preprocessor": preprocessor_of(task, source, options),
+        **task.model_arguments(train, **options),
+    }
+    config = open_source(source).backbone_config
+    keras.utils.set_random_seed(seed)
+    if bilstm:
+        arguments["backbone"] = BiLstmBackbone(**config)
+        return getattr(models, task.model).from_preset(source, **arguments)
+    return models.BertFeatureTagger.from_preset(
+        source,
+        hidden_layers=[-4, -3, -2, -1],
+        combine="concat",
+        lstm_units=config["hidden_dim"],
+        **arguments,
     )
-    header = [*lead, *columns, "|", *(f"paper {name}" for name in columns)]
-    lines = [header]
-    for row in rows:
-        lines.append(
-            [
-                *map(str, row["cells"]),
-                *(_cell(row["ours"].get(name)) for name in columns),
-                "|",
-                *(_cell(row["paper"].get(name)) for name in columns),
-            ]
-        )
-    _common.print_table(lines, title)
-    print(
-        f"  dev scores after fine-tuning on the data given, blank where none "
-        f"was given\n  {scale}\n  paper: BERT BASE (or the size named), "
-        "1,000,000 steps of 256 x 512"
-    )
-    result = {"table": title, "scale": scale, "rows": rows}
-    _common.write_json(folder / "result.json", result)
-    print(f"\nwritten: {folder}")
-    return result
 
 
 def _cell(value):
     return "" if value is None else f"{value:.1f}"
-
-
-def extra_columns(columns, data):
-    """The paper's columns, and one for each other task with data."""
-    known = {column.task for column in columns}
-    return [*columns, *(Column(task, task) for task in data
-                        if task not in known)]  # fmt: skip

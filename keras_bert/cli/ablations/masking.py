@@ -1,7 +1,5 @@
 """Table 8: what the chosen tokens are replaced by."""
 
-from pathlib import Path
-
 from keras_bert.cli.ablations import _runs
 from keras_bert.cli.ablations._runs import Column
 
@@ -31,15 +29,10 @@ def add_arguments(parser):
 
 
 def run(args):
-    folder = Path(args.output)
-    data = _runs.given_data(args)
-    columns = _runs.extra_columns(COLUMNS, data)
-    headers = [column.header for column in COLUMNS]
+    experiment = _runs.Experiment(args, COLUMNS)
     rows = []
     for shares, paper in ROWS:
-        path, _ = _runs.pretrained(
-            args,
-            folder,
+        pretrained, _ = experiment.pretrained(
             "mask {} same {} random {}".format(*shares),
             mask_token_rate=shares[0] / 100,
             random_token_rate=shares[2] / 100,
@@ -47,14 +40,10 @@ def run(args):
         rows.append(
             {
                 "cells": shares,
-                "ours": _runs.scores(args, path, columns, data),
-                "paper": dict(zip(headers, paper, strict=True)),
+                "ours": experiment.scores(pretrained.path),
+                "paper": dict(zip(experiment.headers, paper, strict=True)),
             }
         )
-    return _runs.report(
-        folder,
-        args,
-        "Table 8: masking strategies",
-        (["MASK", "SAME", "RND"], headers),
-        rows,
+    return experiment.report(
+        "Table 8: masking strategies", ["MASK", "SAME", "RND"], rows
     )

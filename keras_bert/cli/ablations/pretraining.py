@@ -1,7 +1,5 @@
 """Table 5: what next-sentence prediction and both directions are worth."""
 
-from pathlib import Path
-
 from keras_bert.cli.ablations import _runs
 from keras_bert.cli.ablations._runs import Column
 
@@ -35,23 +33,19 @@ def add_arguments(parser):
 
 
 def run(args):
-    folder = Path(args.output)
-    data = _runs.given_data(args)
-    columns = _runs.extra_columns(COLUMNS, data)
-    headers = [column.header for column in COLUMNS]
-    rows, path = [], None
+    experiment = _runs.Experiment(args, COLUMNS)
+    rows, pretrained = [], None
     for name, settings, paper in ROWS:
         # The BiLSTM is put on the encoder of the row before.
         if settings is not None:
-            path, _ = _runs.pretrained(args, folder, name, **settings)
-        ours = _runs.scores(args, path, columns, data, settings is None)
+            pretrained, _ = experiment.pretrained(name, **settings)
         rows.append(
             {
                 "cells": [name],
-                "ours": ours,
-                "paper": dict(zip(headers, paper, strict=True)),
+                "ours": experiment.scores(
+                    pretrained.path, bilstm=settings is None
+                ),
+                "paper": dict(zip(experiment.headers, paper, strict=True)),
             }
         )
-    return _runs.report(
-        folder, args, "Table 5: pre-training tasks", (["tasks"], headers), rows
-    )
+    return experiment.report("Table 5: pre-training tasks", ["tasks"], rows)

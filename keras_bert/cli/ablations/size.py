@@ -1,7 +1,5 @@
 """Table 6: how much larger encoders are better."""
 
-from pathlib import Path
-
 from keras_bert._errors import invalid
 from keras_bert.cli.ablations import _runs
 from keras_bert.cli.ablations._runs import Column
@@ -16,6 +14,8 @@ COLUMNS = [
     Column("MRPC", "mrpc"),
     Column("SST-2", "sst-2"),
 ]
+# Not a score of a task, but a column of the paper's own: the perplexity of
+# held-out text, blank without --held-out.
 PERPLEXITY = "LM ppl"
 # Layers, width and heads; the paper's row.
 ROWS = (
@@ -31,7 +31,7 @@ SMALL = "1:96:12,2:96:3,2:96:12,4:96:12,4:128:16,8:128:16"
 
 
 def add_arguments(parser):
-    _runs.add_arguments(parser, COLUMNS)
+    _runs.add_arguments(parser, COLUMNS, config=False)
     parser.add_argument(
         "--sizes",
         default=SMALL,
@@ -42,18 +42,16 @@ def add_arguments(parser):
 
 def run(args):
     sizes = _sizes(args.sizes)
-    folder = Path(args.output)
-    data = _runs.given_data(args)
-    columns = _runs.extra_columns(COLUMNS, data)
-    headers = [PERPLEXITY, *(column.header for column in COLUMNS)]
+    experiment = _runs.Experiment(args, COLUMNS)
+    headers = [PERPLEXITY, *experiment.headers]
     rows = []
     for (layers, width, heads), (paper_size, paper) in zip(
         sizes, ROWS, strict=True
     ):
-        path, result = _runs.pretrained(
-            args,
-            folder,
+        pretrained, result = experiment.pretrained(
             f"{layers} layers {width} wide {heads} heads",
+            # The name gives what the sizes leave open, such as dropout.
+            config="bert_tiny",
             backbone={
                 "num_layers": layers,
                 "hidden_dim": width,
@@ -61,10 +59,9 @@ def run(args):
                 "intermediate_dim": 4 * width,
             },
         )
-        ours = _runs.scores(args, path, columns, data)
+        ours = experiment.scores(pretrained.path)
         if "held_out" in result:
-            # A column of the paper's own: perplexity of held-out text.
-            ours[PERPLEXITY] = result["held_out"]["perplexity"]
+            ours = {PERPLEXITY: result["held_out"]["perplexity"], **ours}
         size = "/".join(map(str, paper_size))
         rows.append(
             {
@@ -73,12 +70,12 @@ def run(args):
                 "paper": dict(zip(headers, paper, strict=True)),
             }
         )
-    return _runs.report(
-        folder,
-        args,
+    return experiment.report(
         "Table 6: model size",
-        (["L", "H", "A", "paper L/H/A"], headers),
+        ["L", "H", "A", "paper L/H/A"],
         rows,
+        scale="the sizes L/H/A",
+        paper="the sizes L/H/A",
     )
 
 

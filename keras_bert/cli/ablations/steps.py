@@ -1,9 +1,11 @@
 """Figure 5: MLM against left-to-right over the steps of pretraining."""
 
-from pathlib import Path
+import shutil
 
 from keras_bert.cli.ablations import _runs
+from keras_bert.cli.ablations._figure import draw_steps
 from keras_bert.cli.ablations._runs import Column
+from keras_bert.training import state_file
 
 HELP = "masked against left-to-right over the steps (figure 5)"
 EXAMPLE = (
@@ -30,38 +32,45 @@ def add_arguments(parser):
 
 
 def run(args):
-    folder = Path(args.output)
-    data = _runs.given_data(args)
-    columns = _runs.extra_columns(COLUMNS, data)
-    rows = {}
+    experiment = _runs.Experiment(args, COLUMNS)
+    rows = []
+    for thousands, *_ in POINTS:
+        step = max(1, args.steps * thousands // 1000)
+        cells = [step, f"{1000 * thousands:,}"]
+        rows.append({"cells": cells, "ours": {}, "paper": {}})
     for number, (name, objective) in enumerate(OBJECTIVES.items()):
-        for thousands, *paper in POINTS:
-            step = max(1, args.steps * thousands // 1000)
-            # One run per objective, stopped at each point: its learning rate
-            # is that of the whole run.
-            path, _ = _runs.pretrained(
-                args,
-                folder,
-                name,
-                objective=objective,
-                next_sentence="no",
-                steps=step,
-                schedule_steps=args.steps,
-                log_every=max(1, args.steps // 20),
-            )
-            row = rows.setdefault(
-                thousands,
-                {"cells": [step, f"{thousands},000"], "ours": {}, "paper": {}},
-            )
-            for header, score in _runs.scores(
-                args, path, columns, data
-            ).items():
+        for row, (_, *paper) in zip(rows, POINTS, strict=True):
+            source = _encoder_at(experiment, name, objective, row["cells"][0])
+            for header, score in experiment.scores(source).items():
                 row["ours"][f"{name} {header}"] = score
             row["paper"][f"{name} MNLI-m"] = paper[number]
-    return _runs.report(
-        folder,
-        args,
-        "Figure 5: steps of pre-training",
-        (["step", "paper step"], [f"{name} MNLI-m" for name in OBJECTIVES]),
-        list(rows.values()),
+    result = experiment.report(
+        "Figure 5: steps of pre-training", ["step", "paper step"], rows
     )
+    print(draw_steps(rows, experiment.folder / "figure5.png"))
+    return result
+
+
+def _encoder_at(experiment, name, objective, step):
+    """The encoder after so many steps.
+
+    There is one run per objective, stopped at each point: its learning rate
+    is that of the whole run. What it was at a point is kept, as a rerun may
+    ask for it when the run is further.
+    """
+    kept = experiment.folder / "points" / f"{name}-{step:08d}"
+    if kept.is_dir():
+        print(f"\n=== kept: {name} after {step:,} steps", flush=True)
+        return kept
+    steps = experiment.args.steps
+    run, _ = experiment.pretrained(
+        name,
+        objective=objective,
+        next_sentence="no",
+        steps=step,
+        schedule_steps=steps,
+        log_every=max(1, steps // 20),
+    )
+    with state_file.whole_folder(kept) as folder:
+        shutil.copytree(run.preset, folder, dirs_exist_ok=True)
+    return kept
