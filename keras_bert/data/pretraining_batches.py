@@ -9,6 +9,7 @@ Each shard gives a fixed number of batches in every epoch, so the place of a
 batch among the shards is known without reading them.
 """
 
+import functools
 import math
 
 import keras
@@ -16,21 +17,17 @@ import numpy as np
 
 from keras_bert._errors import invalid
 from keras_bert.data import generators
+from keras_bert.data.batch_counts import count_batches
 from keras_bert.data.generators import generator
 from keras_bert.data.length_buckets import LengthBuckets
 from keras_bert.data.masked_rows import masked_rows
 from keras_bert.data.masking import Masking
 from keras_bert.data.memory_shards import MemoryShards
 from keras_bert.data.segment_pairs import SEGMENTS
+from keras_bert.data.whole_batches import whole_batches
 from keras_bert.data.windows import Shard
 from keras_bert.data.windows import windows_of
 from keras_bert.tokenizers._group_factors import group_factors
-
-# Windows that are planned to count the batches of an epoch, about 0.02 s
-# each, and the shards (up to twice as many) that are read for it, about 0.2 s
-# each. With more, what these give is taken for the rest.
-_PLANNED_WINDOWS = 128
-_PLANNED_SHARDS = 32
 
 
 class PretrainingBatches:
@@ -112,7 +109,29 @@ class PretrainingBatches:
         )
         self._factors = self._group_factors()
         self._loaded = None
-        self._count_batches()
+
+    @property
+    def batches_per_epoch(self):
+        return sum(self._quotas)
+
+    @property
+    def rows_of_first_epoch(self):
+        """Rows that were planned to count the batches."""
+        return self._counted[1]
+
+    @property
+    def fill(self):
+        """Share of the columns of those rows that hold a token."""
+        tokens = self._counted[2]
+        return tokens / (self.rows_of_first_epoch * self.sequence_length)
+
+    @property
+    def _quotas(self):
+        return self._counted[0]
+
+    @functools.cached_property
+    def _counted(self):
+        return count_batches(self, self._factors)
 
     @property
     def max_predictions(self):
@@ -163,17 +182,19 @@ class PretrainingBatches:
         return windows_of(self._shard(number), self, epoch, repeat)
 
     def _shard(self, number):
-        if self._loaded is None or self._loaded.number != number:
-            self._loaded = None  # One shard in memory, not two.
+        # A local name: two iterations may go on at the same time.
+        loaded = self._loaded
+        if loaded is None or loaded.number != number:
+            self._loaded = loaded = None  # One shard in memory, not two.
             corpus = self.shards.load(number)
             self._check_corpus(corpus, number)
-            self._loaded = Shard(
+            loaded = self._loaded = Shard(
                 corpus,
                 number,
                 int(self._first_documents[number]),
                 self._factors,
             )
-        return self._loaded
+        return loaded
 
     def _all_windows(self, number, epoch):
         # A pass may have fewer rows than the first one had.
@@ -184,32 +205,18 @@ class PretrainingBatches:
 
     def _rows(self, number, epoch, skip, missing, most):
         """Yield groups of up to `most` batches of equal rows."""
-        pending = None
-        rows_to_skip = skip * self.batch_size
-        for window in self._all_windows(number, epoch):
-            skipped = min(rows_to_skip, window.layout.num_rows)
-            rows_to_skip -= skipped
-            if skipped == window.layout.num_rows:
-                continue
-            rows = masked_rows(window, self, self.tokenizer)
-            if skipped:
-                rows = {name: rows[name][skipped:] for name in rows}
-            if pending is not None:
-                rows = {
-                    name: np.concatenate([pending[name], rows[name]])
-                    for name in rows
-                }
-            count = len(rows["token_ids"]) // self.batch_size
-            count = min(count, missing)
-            for first in range(0, count, most):
-                last = min(first + most, count)
-                part = slice(first * self.batch_size, last * self.batch_size)
-                yield {name: value[part] for name, value in rows.items()}
-            missing -= count
-            if not missing:
-                return
-            used = count * self.batch_size
-            pending = {name: rows[name][used:] for name in rows}
+
+        def parts():
+            rows_to_skip = skip * self.batch_size
+            for window in self._all_windows(number, epoch):
+                skipped = min(rows_to_skip, window.layout.num_rows)
+                rows_to_skip -= skipped
+                if skipped == window.layout.num_rows:
+                    continue
+                rows = masked_rows(window, self, self.tokenizer)
+                yield {name: value[skipped:] for name, value in rows.items()}
+
+        return whole_batches(parts(), self.batch_size, missing, most)
 
     def _buckets(self, number, epoch, skip, missing, most):
         """Yield single batches of rows of about one length."""
@@ -262,60 +269,6 @@ class PretrainingBatches:
         for part in parts:
             sizes[: len(part)] += part
         return group_factors(sizes, sampling)
-
-    def _size(self, number):
-        """Tokens that an epoch sees of a shard, and a row a document."""
-        entry = self.shards.entries[number]
-        tokens = entry["tokens"]
-        documents = entry["documents"]
-        if self._factors is not None:
-            groups = np.array(entry["tokens_of_groups"])
-            seen = float(groups @ self._factors[: len(groups)])
-            documents *= seen / tokens
-            tokens = seen
-        return tokens + documents * self.sequence_length
-
-    def _count_batches(self):
-        """How many batches each shard gives in an epoch, from epoch 0."""
-        count = len(self.shards)
-        sizes = [self._size(number) for number in range(count)]
-        step = max(1, count // _PLANNED_SHARDS)
-        wanted = max(1, _PLANNED_WINDOWS // -(-count // step))
-        batches, shares = {}, {}
-        self.rows_of_first_epoch = tokens = 0
-        for number in range(0, count, step):
-            rows = np.zeros(self.sequence_length + 1, np.int64)
-            seen = 0
-            shares[number] = 1.0
-            for index, window in enumerate(self.windows(number, 0)):
-                if index == wanted:
-                    shares[number] = min(1.0, seen / sizes[number])
-                    break
-                lengths = window.layout.row_lengths()
-                rows += np.bincount(lengths, minlength=len(rows))
-                tokens += int(window.layout.lengths.sum())
-                seen += (
-                    window.shard.corpus.document_tokens[window.documents]
-                    + self.sequence_length
-                ).sum()
-            self.rows_of_first_epoch += int(rows.sum())
-            batches[number] = LengthBuckets.count(
-                rows, self.widths, self.batch_size
-            )
-        # Share of the rows' columns that hold a token, in epoch 0.
-        self.fill = tokens / (self.rows_of_first_epoch * self.sequence_length)
-        planned = sum(sizes[number] * shares[number] for number in batches)
-        pace = sum(batches.values()) / planned
-        self._quotas = [
-            max(
-                1,
-                int(batches[number] / shares[number])
-                if number in batches
-                else int(pace * sizes[number]),
-            )
-            for number in range(count)
-        ]
-        self.batches_per_epoch = sum(self._quotas)
 
     def _check(self):
         if self.segments not in SEGMENTS:

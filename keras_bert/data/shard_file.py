@@ -16,6 +16,7 @@ from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
 from keras_bert.data import filesystem
 from keras_bert.data.corpus import Corpus
+from keras_bert.data.memory_shards import tokens_of_groups
 
 _RECORDS_PER_CALL = 4096
 
@@ -27,17 +28,15 @@ def write_shard(path, corpus, vocabulary_size):
     """
     dtype = "<u2" if vocabulary_size <= 2**16 else "<u4"
     write_records(path, (_record(*part) for part in _documents(corpus, dtype)))
-    groups = corpus.groups
-    if groups is None:
-        groups = np.zeros(corpus.num_documents, np.int64)
-    tokens = np.bincount(groups, corpus.document_tokens)
     return {
         **checksum(path),
         "documents": corpus.num_documents,
         "sentences": corpus.num_sentences,
         "tokens": corpus.num_tokens,
-        "documents_of_groups": np.bincount(groups).tolist(),
-        "tokens_of_groups": tokens.astype(int).tolist(),
+        "documents_of_groups": [corpus.num_documents]
+        if corpus.groups is None
+        else np.bincount(corpus.groups).tolist(),
+        "tokens_of_groups": tokens_of_groups(corpus),
         "document_lengths": _histogram(corpus.document_tokens),
         "sentence_lengths": _histogram(np.diff(corpus.sentence_bounds)),
     }

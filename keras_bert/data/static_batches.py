@@ -13,6 +13,7 @@ from keras_bert.data.google_records import LABEL
 from keras_bert.data.google_records import count_records
 from keras_bert.data.google_records import first_lengths
 from keras_bert.data.google_records import read_google_records
+from keras_bert.data.whole_batches import whole_batches
 
 
 class StaticBatches:
@@ -61,31 +62,20 @@ class StaticBatches:
         order = generator(
             self.seed, epoch, generators.ORDER_OF_SHARDS
         ).permutation(len(self.files))
+
+        def parts():
+            rows_to_skip = skip * self.batch_size
+            # Records fewer than a batch are read again.
+            while True:
+                for file in order.tolist():
+                    skipped = min(rows_to_skip, self._counts[file])
+                    rows_to_skip -= skipped
+                    if skipped < self._counts[file]:
+                        yield self._rows(file, epoch, skipped)
+
         missing = self.batches_per_epoch - skip
-        rows_to_skip = skip * self.batch_size
-        pending = None
-        while missing > 0:
-            for file in order.tolist():
-                count = self._counts[file]
-                if rows_to_skip >= count:
-                    rows_to_skip -= count
-                    continue
-                rows = self._rows(file, epoch, rows_to_skip)
-                rows_to_skip = 0
-                if pending is not None:
-                    rows = {
-                        name: np.concatenate([pending[name], rows[name]])
-                        for name in rows
-                    }
-                ready = len(rows["input_ids"]) // self.batch_size
-                ready = min(ready, missing)
-                for first in range(0, ready, most):
-                    yield self._block(rows, first, min(first + most, ready))
-                missing -= ready
-                if not missing:
-                    return
-                used = ready * self.batch_size
-                pending = {name: rows[name][used:] for name in rows}
+        for rows in whole_batches(parts(), self.batch_size, missing, most):
+            yield self._block(rows)
 
     def _rows(self, file, epoch, first):
         rows = read_google_records(
@@ -103,24 +93,24 @@ class StaticBatches:
         ).permutation(len(rows["input_ids"]))[first:]
         return {name: value[order] for name, value in rows.items()}
 
-    def _block(self, rows, first, last):
+    def _block(self, rows):
         size = self.batch_size
+        count = len(rows["input_ids"]) // size
 
         def take(name):
-            part = rows[name][first * size : last * size]
-            return part.reshape(last - first, size, -1)
+            return rows[name].reshape(count, size, -1)
 
         x = {
             "token_ids": take("input_ids"),
             "segment_ids": take("segment_ids"),
             "padding_mask": take("input_mask"),
             "mask_positions": take("masked_lm_positions"),
-            "cls_positions": np.zeros((last - first, size, 1), np.int32),
+            "cls_positions": np.zeros((count, size, 1), np.int32),
         }
         y = {"mask_ids": take("masked_lm_ids"), "next_sentence": take(LABEL)}
         weight = {
             "mask_ids": take("masked_lm_weights"),
-            "next_sentence": np.ones((last - first, size, 1), np.float32),
+            "next_sentence": np.ones((count, size, 1), np.float32),
         }
         return keras.tree.map_structure(np.ascontiguousarray, (x, y, weight))
 

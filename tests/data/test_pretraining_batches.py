@@ -2,10 +2,13 @@
 
 import tracemalloc
 
+import numpy as np
 import pytest
 
 from keras_bert.data import Corpus
+from keras_bert.data import MemoryShards
 from keras_bert.data import PretrainingBatches
+from keras_bert.data import batch_counts
 from keras_bert.data.masking import Masking
 
 
@@ -93,7 +96,39 @@ def test_users_17_padding_stays_padding_and_specials_stay(tokenizer):
     ]
 
 
+def test_batches_are_counted_once_and_only_when_asked_for(
+    tokenizer, monkeypatch
+):
+    counted = []
+    count = batch_counts._count
+    monkeypatch.setattr(
+        batch_counts, "_count", lambda *a: counted.append(a) or count(*a)
+    )
+    corpus = Corpus(np.arange(5, 25), [0, 5, 10, 15, 20], [0, 2, 4])
+    shards = MemoryShards([corpus])
+    given = {"sequence_length": 32, "batch_size": 1}
+    first = PretrainingBatches(shards, tokenizer, **given)
+    assert not counted
+    number = first.batches_per_epoch
+    assert len(list(first.epoch(0))) == number
+    again = PretrainingBatches(shards, tokenizer, **given)
+    assert (again.batches_per_epoch, again.fill) == (number, first.fill)
+    assert len(counted) == 1
+    # Other settings and other documents are counted anew.
+    for changed in (
+        {"batch_size": 2}, {"seed": 2}, {"sequence_length": 48},
+        {"packing": False}, {"next_sentence": False},
+    ):  # fmt: skip
+        before = len(counted)
+        other = PretrainingBatches(shards, tokenizer, **{**given, **changed})
+        assert other.batches_per_epoch > 0
+        assert len(counted) == before + 1
+    shards = MemoryShards([corpus])
+    assert PretrainingBatches(shards, tokenizer, **given).fill == first.fill
+    assert len(counted) == 7
+
+
 def test_a_tokenizer_too_small_for_the_corpus_is_refused(tokenizer):
     corpus = Corpus([5, 900, 6], [0, 2, 3], [0, 1, 2])
     with pytest.raises(ValueError, match="argument `tokenizer`.*900.*28 tok"):
-        PretrainingBatches(corpus, tokenizer)
+        next(PretrainingBatches(corpus, tokenizer).epoch(0))
