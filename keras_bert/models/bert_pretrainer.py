@@ -124,6 +124,9 @@ class BertPretrainer(Accumulation, BertTask):
             "next_sentence": ops.cast(logits, "float32"),
         }
 
+    def get_config(self):
+        return {**super().get_config(), "next_sentence": self.next_sentence}
+
     def _serving_signature(self):
         if self.preprocessor is None:
             return None
