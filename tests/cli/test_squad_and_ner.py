@@ -302,6 +302,10 @@ def test_feature_based_gives_a_row_of_table_7(
     (record,) = json.loads((tmp_path / "table/result.json").read_text())["runs"]
     # Four sentences in batches of 3, two epochs.
     assert record["steps"] == 4
+    # The same command again trains nothing and says the same.
+    before = (tmp_path / "table/records.jsonl").read_text()
+    assert run_json(*words, "-o", tmp_path / "table") == (0, result)
+    assert (tmp_path / "table/records.jsonl").read_text() == before
 
 
 @pytest.mark.parametrize(

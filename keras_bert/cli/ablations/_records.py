@@ -1,5 +1,6 @@
 """Figures of the runs that an ablation has finished, kept for a rerun."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -40,3 +41,14 @@ class Records:
         self._lines.append({"of": of, "figures": figures})
         text = "".join(json.dumps(line) + "\n" for line in self._lines)
         write_text(self._path, text)
+
+
+def checksum(rows):
+    """SHA-256 of rows of a task, by which a rerun knows its data again."""
+    return hashlib.sha256(
+        json.dumps(rows, default=_as_list).encode()
+    ).hexdigest()
+
+
+def _as_list(value):
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -9,8 +9,6 @@ pretraining at its last checkpoint, a fine-tuning run from its beginning.
 """
 
 import dataclasses
-import hashlib
-import json
 import re
 import statistics
 from pathlib import Path
@@ -19,6 +17,7 @@ from keras_bert._errors import invalid
 from keras_bert.cli import _common
 from keras_bert.cli._run_folder import RunFolder
 from keras_bert.cli.ablations._records import Records
+from keras_bert.cli.ablations._records import checksum
 from keras_bert.cli.pretrain import DEFAULTS
 from keras_bert.cli.pretrain import pretrain
 
@@ -216,13 +215,8 @@ def _given_data(given):
         )
         if train["y"] is None or dev["y"] is None:
             raise invalid("--finetune", "train and dev with labels", text)
-        rows = json.dumps([train, dev], default=_as_list).encode()
-        found[name] = train, dev, hashlib.sha256(rows).hexdigest()
+        found[name] = train, dev, checksum([train, dev])
     return found
-
-
-def _as_list(value):
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _settings_of(args, changes):

@@ -2,9 +2,12 @@
 
 import dataclasses
 import statistics
+from pathlib import Path
 
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
+from keras_bert.cli.ablations._records import Records
+from keras_bert.cli.ablations._records import checksum
 from keras_bert.tasks import ner
 from keras_bert.training.recipe import Recipe
 
@@ -49,7 +52,6 @@ def run(args):
     from keras_bert.tokenizers import BertTokenizer
     from keras_bert.training import Progress
 
-    _common.check_new(args.output)
     if not args.learning_rate > 0:
         raise invalid("--learning-rate", "a rate above 0", args.learning_rate)
     config = open_source(args.model).backbone_config
@@ -72,11 +74,23 @@ def run(args):
         BertTokenizer.from_preset(args.model),
         sequence_length=args.sequence_length,
     )
+    records = Records(args.output)
     rows, runs = [], []
-    with _common.new_folder(args.output) as folder:
-        for name, layers, combine, paper in bert_feature_tagger.TABLE_7:
-            scores = []
-            for seed in range(1, args.seeds + 1):
+    for name, layers, combine, paper in bert_feature_tagger.TABLE_7:
+        found = []
+        for seed in range(1, args.seeds + 1):
+            of = {
+                "layers": name,
+                "seed": seed,
+                "model": args.model,
+                "data": checksum([train, dev]),
+                "units": args.units,
+                "sequence_length": args.sequence_length,
+                "recipe": dataclasses.asdict(recipe),
+                **options,
+            }
+            figures = records.find(of)
+            if figures is None:
                 keras.utils.set_random_seed(seed)
                 model = BertFeatureTagger.from_preset(
                     args.model,
@@ -95,38 +109,41 @@ def run(args):
                     seed=seed,
                     callbacks=[Progress(label=f"{name}, seed {seed}: step")],
                 )
-                scores.append(figures["dev"]["f1"])
-                runs.append({"layers": name, "seed": seed, **figures})
+                records.add(of, figures)
                 # A compiled step keeps its model alive.
                 keras.backend.clear_session(free_memory=True)
-            rows.append(
-                {
-                    "layers": name,
-                    "dev_f1": statistics.fmean(scores),
-                    "std": statistics.stdev(scores) if scores[1:] else None,
-                    "paper": paper,
-                }
+            found.append(figures["dev"]["f1"])
+            runs.append({"layers": name, "seed": seed, **figures})
+        rows.append(
+            {
+                "layers": name,
+                "dev_f1": statistics.fmean(found),
+                "std": statistics.stdev(found) if found[1:] else None,
+                "paper": paper,
+            }
+        )
+    result = {
+        "rows": rows,
+        "recipe": dataclasses.asdict(recipe),
+        "data": args.data,
+        "model": args.model,
+        "seeds": args.seeds,
+    }
+    _common.write_json(
+        Path(args.output) / "result.json", {**result, "runs": runs}
+    )
+    table = [
+        ("hidden states", "dev F1", "std", "the paper (CoNLL-2003, BASE)"),
+        *(
+            (
+                row["layers"],
+                f"{row['dev_f1']:.1f}",
+                "" if row["std"] is None else f"{row['std']:.1f}",
+                f"{row['paper']:.1f}",
             )
-        result = {
-            "rows": rows,
-            "recipe": dataclasses.asdict(recipe),
-            "data": args.data,
-            "model": args.model,
-            "seeds": args.seeds,
-        }
-        _common.write_json(folder / "result.json", {**result, "runs": runs})
-        table = [
-            ("hidden states", "dev F1", "std", "the paper (CoNLL-2003, BASE)"),
-            *(
-                (
-                    row["layers"],
-                    f"{row['dev_f1']:.1f}",
-                    "" if row["std"] is None else f"{row['std']:.1f}",
-                    f"{row['paper']:.1f}",
-                )
-                for row in rows
-            ),
-        ]
-        _common.print_table(table)
+            for row in rows
+        ),
+    ]
+    _common.print_table(table)
     print(f"\nwritten: {args.output}")
     return result
