@@ -112,7 +112,12 @@ class Resume(keras.callbacks.Callback):
         self._random.keep()
         done = self._offset + batch + 1
         step = self._epoch * self._steps + done
-        if self.save_every and step % self.save_every == 0:
+        # At the end of an epoch `on_epoch_end` saves.
+        if (
+            self.save_every
+            and step % self.save_every == 0
+            and done < self._steps
+        ):
             self._save(step, self._epoch, done, logs)
 
     def on_epoch_end(self, epoch, logs=None):
@@ -122,8 +127,6 @@ class Resume(keras.callbacks.Callback):
         loss = (logs or {}).get("loss")
         if loss is not None and not math.isfinite(float(loss)):
             return
-        if batch == self._steps:
-            epoch, batch = epoch + 1, 0
         position = {
             "step": step,
             "epoch": epoch,

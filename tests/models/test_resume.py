@@ -222,12 +222,20 @@ def test_nothing_is_left_to_do(make_backbone, tokenizer, tmp_path):
 
 
 def test_old_checkpoints_go_and_a_broken_one_is_named(
-    make_backbone, tokenizer, tmp_path
+    make_backbone, tokenizer, tmp_path, monkeypatch
 ):
     dataset = _data(tokenizer)
     model = _model(make_backbone, tokenizer)
     state = Resume(tmp_path, save_every=1, keep=2)
+    written, write = [], state_file.write_state
+    monkeypatch.setattr(
+        state_file, "write_state", lambda *a: written.append(a[2]) or write(*a)
+    )
     model.fit(dataset, epochs=1, verbose=0, callbacks=[state])
+    # Each step once, also the last of the epoch.
+    steps = list(range(1, int(dataset.cardinality()) + 1))
+    assert [position["step"] for position in written] == steps
+    assert (written[-1]["epoch"], written[-1]["batch"]) == (1, 0)
     found = state_file.checkpoints_in(tmp_path)
     assert len(found) == 2 == len(list(tmp_path.iterdir()))
     path = found[-1] / "state.npz"
