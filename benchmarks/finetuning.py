@@ -59,7 +59,7 @@ def rows_of(task, data, limit):
         return finetuning_words.rows_of(task, Path(data), limit)
     from keras_bert.tasks import glue
 
-    folder = Path(data) / glue.GLUE[task].folder
+    folder = Path(data) / glue.GLUE[task].folders[0]
     if task == "qnli":
         rows = glue.read(task, folder / "dev.tsv")
         train, dev = _cut(rows, 0, 2000), _cut(rows, 4400, None)

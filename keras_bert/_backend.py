@@ -12,6 +12,9 @@ from keras import ops
 # exp(-huge) = exactly 0, and a query without a single key no NaN.
 _MASKED = -1e37
 
+# From this length on, attention weights are computed twice rather than kept.
+_LONG = 256
+
 
 def is_concrete(x):
     """Whether the values of `x` can be read now.
@@ -57,35 +60,49 @@ def compiles_per_shape():
 def attention_scores(query, key, mask):
     """Softmax of the masked logits, in float32: [batch, heads, to, from].
 
-    `query` and `key` are [batch, length, heads, size], `mask` is a bool
-    [batch, to, from]. A masked key has the weight 0, so the weights of a
-    query without any key are all 0.
+    `query` is [batch, to, heads, size], `key` [batch, from, heads, size],
+    `mask` is a bool [batch, to, from]. A masked key has the weight 0, so the
+    weights of a query without any key are all 0.
     """
     weights = _softmax(query, key, mask)
     return ops.where(ops.expand_dims(mask, 1), weights, 0.0)
 
 
 def attention(query, key, value, mask, dropout=None):
-    """Scaled dot-product attention: [batch, length, heads, size].
+    """Scaled dot-product attention: [batch, to, heads, size].
 
     Args:
-        query, key, value: tensors [batch, length, heads, size].
-        mask: bool tensor [batch, length, length]; True where the query (row)
-            sees the key (column). A query that sees no key gets zeros.
+        query: tensor [batch, to, heads, size].
+        key, value: tensors [batch, from, heads, size].
+        mask: bool tensor [batch, to, from]; True where the query (row) sees
+            the key (column). A query that sees no key gets zeros.
         dropout: `None`, or a callable applied to the attention weights. With
             `None` the fused kernel of the backend is used where there is one.
     """
-    fused = _FUSED.get(keras.config.backend()) if dropout is None else None
+    backend = keras.config.backend()
+    fused = _FUSED.get(backend) if dropout is None else None
     if fused is not None:
         context = fused(query, key, value, mask)
+    elif backend == "torch" and key.shape[1] >= _LONG:
+        import torch
+
+        # Kept for the way back, the weights of a long row would be most of
+        # the memory of a step.
+        context = torch.utils.checkpoint.checkpoint(
+            _attention, query, key, value, mask, dropout, use_reentrant=False
+        )
     else:
-        weights = ops.cast(_softmax(query, key, mask), value.dtype)
-        if dropout is not None:
-            weights = dropout(weights)
-        context = ops.einsum("bnts,bsnd->btnd", weights, value)
+        context = _attention(query, key, value, mask, dropout)
     # Not by an index: LiteRT has no such slice of a bool.
     sees_any = ops.expand_dims(ops.any(mask, axis=-1), (2, 3))
     return ops.where(sees_any, context, ops.zeros((), context.dtype))
+
+
+def _attention(query, key, value, mask, dropout):
+    weights = ops.cast(_softmax(query, key, mask), value.dtype)
+    if dropout is not None:
+        weights = dropout(weights)
+    return ops.einsum("bnts,bsnd->btnd", weights, value)
 
 
 def _softmax(query, key, mask):
@@ -143,8 +160,38 @@ def _attention_torch(query, key, value, mask):
 _FUSED = {"jax": _attention_jax, "torch": _attention_torch}
 
 
+class RowGradients:
+    """Context in which torch gives gradients of token tables by their rows.
+
+    A batch has a few hundred of the 30,000 rows of a table. As one dense
+    tensor the gradient is made, cleared and freed at every step, a tenth of a
+    step on short sentences. Only an optimizer that knows such gradients may
+    get them (see `keras_bert.training.AdamW`), so nothing else enters here.
+    """
+
+    active = False
+
+    def __enter__(self):
+        RowGradients.active = True
+
+    def __exit__(self, *error):
+        RowGradients.active = False
+
+
+def look_up(embedding, ids):
+    """What `embedding`, a Keras layer, gives for int32 `ids`."""
+    tables = list(embedding.parameters()) if RowGradients.active else []
+    # More than one, or whole numbers: LoRA, or quantized.
+    if len(tables) != 1 or not tables[0].is_floating_point():
+        return embedding(ids)
+    import torch
+
+    rows = torch.nn.functional.embedding(ids, tables[0], sparse=True)
+    return ops.cast(rows, embedding.compute_dtype)
+
+
 def gather_rows(x, positions):
-    """Rows of each example: x [batch, length, dim], positions [batch, n]."""
+    """Rows of each example: x [batch, length, ...], positions [batch, n]."""
     backend = keras.config.backend()
     if backend == "tensorflow":
         from keras_bert._tensorflow import tensorflow
@@ -153,9 +200,28 @@ def gather_rows(x, positions):
     if backend == "torch":
         import torch
 
-        index = positions.to(torch.int64)[:, :, None]
-        return torch.gather(x, 1, index.expand(-1, -1, x.shape[-1]))
-    return ops.take_along_axis(x, positions[:, :, None], axis=1)
+        index = positions.to(torch.int64)[(..., *[None] * (x.ndim - 2))]
+        return torch.gather(x, 1, index.expand(-1, -1, *x.shape[2:]))
+    index = positions[(..., *[None] * (x.ndim - 2))]
+    return ops.take_along_axis(x, index, axis=1)
+
+
+def dropout(x, rate, seed):
+    """`x` with a share `rate` of its values dropped, the rest scaled up.
+
+    `seed` is a Keras seed generator.
+    """
+    if keras.config.backend() == "torch" and x.device.type == "cpu":
+        import torch
+
+        # Four draws of 16 bits from each random number: bernoulli_, which
+        # torch uses, is several times as slow and a tenth of a step.
+        drop = round(rate * 2**16)
+        bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64)
+        bits = bits.random_(-(2**63), None).view(torch.int16)[: x.numel()]
+        kept = (bits >= drop - 2**15).view(x.shape)
+        return x * kept.to(x.dtype).mul_(2**16 / (2**16 - drop))
+    return keras.random.dropout(x, rate, seed=seed)
 
 
 def fold_in_replica(seed):

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_bert._backend import fold_in_replica
+from keras_bert import _backend
 from keras_bert._errors import invalid
 
 
@@ -66,7 +66,7 @@ def check_size(name, size):
 
 class ReplicaSeeds(keras.random.SeedGenerator):
     def next(self, ordered=True):
-        return fold_in_replica(super().next(ordered=ordered))
+        return _backend.fold_in_replica(super().next(ordered=ordered))
 
 
 class Dropout(keras.layers.Layer):
@@ -85,7 +85,7 @@ class Dropout(keras.layers.Layer):
     def call(self, inputs, training=None):
         if not training or self.rate == 0:
             return inputs
-        return keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
+        return _backend.dropout(inputs, self.rate, self.seed_generator)
 
     def compute_output_shape(self, input_shape):
         return input_shape

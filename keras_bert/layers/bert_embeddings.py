@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_bert._backend import look_up
 from keras_bert.layers import _parts
 from keras_bert.layers.packing import positions
 
@@ -106,7 +107,7 @@ class BertEmbeddings(keras.layers.Layer):
             segment_ids = ops.zeros_like(token_ids)
         if padding_mask is None:
             padding_mask = ops.ones_like(token_ids)
-        x = self.token_embedding(token_ids)
+        x = look_up(self.token_embedding, token_ids)
         x = x + self.segment_embedding(segment_ids)
         x = x + self.position_embedding(positions(padding_mask))
         return self.dropout(self.layer_norm(x), training=training)

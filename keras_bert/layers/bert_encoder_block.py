@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_bert._backend import gather_rows
 from keras_bert.layers import _parts
 from keras_bert.layers.bert_self_attention import BertSelfAttention
 
@@ -31,8 +32,11 @@ class BertEncoderBlock(keras.layers.Layer):
             position of the second axis sees that of the third.
         return_attention_scores: bool. Return the pair of output and weights
             (float32 `[batch, num_heads, length, length]`).
+        columns: `None`, or int32 `[batch, n]`, the positions to compute the
+            output of; `attention_mask` is then `[batch, n, length]`.
 
-    Returns a float tensor `[batch, length, hidden_dim]`.
+    Returns a float tensor `[batch, length, hidden_dim]`, or
+    `[batch, n, hidden_dim]` with `columns`.
 
     Raises:
         ValueError: `hidden_dim` is not a multiple of `num_heads`, an unknown
@@ -129,6 +133,7 @@ class BertEncoderBlock(keras.layers.Layer):
         attention_mask,
         training=None,
         return_attention_scores=False,
+        columns=None,
     ):
         scores = None
         x = self.self_attention(
@@ -136,7 +141,10 @@ class BertEncoderBlock(keras.layers.Layer):
             attention_mask,
             training=training,
             return_attention_scores=return_attention_scores,
+            columns=columns,
         )
+        if columns is not None:
+            inputs = gather_rows(inputs, columns)
         if return_attention_scores:
             x, scores = x
         x = self.self_attention_dropout(x, training=training)

@@ -29,10 +29,13 @@ class BertSelfAttention(keras.layers.Layer):
             position of the second axis sees that of the third; see
             `keras_bert.layers.attention_mask`. A position that sees none
             gets only the bias of the output projection.
+        columns: `None`, or int32 `[batch, n]`, the positions to compute the
+            output of; `attention_mask` is then `[batch, n, length]`.
         return_attention_scores: bool. Return the pair of output and weights
             (float32 `[batch, num_heads, length, length]`).
 
-    Returns a float tensor `[batch, length, hidden_dim]`.
+    Returns a float tensor `[batch, length, hidden_dim]`, or
+    `[batch, n, hidden_dim]` with `columns`.
 
     Raises:
         ValueError: `hidden_dim` is not a multiple of `num_heads`, or a
@@ -100,12 +103,15 @@ class BertSelfAttention(keras.layers.Layer):
         attention_mask,
         training=None,
         return_attention_scores=False,
+        columns=None,
     ):
         attention_mask = ops.cast(attention_mask, "bool")
         x = self.query_key_value(inputs)
         # The gradient of unstacking is one concatenation; that of three
         # slices would be three arrays of zeros and their sum.
         query, key, value = ops.unstack(x, 3, axis=2)
+        if columns is not None:
+            query = _backend.gather_rows(query, columns)
         dropout = None
         if training and self.dropout_rate > 0:
 
@@ -124,7 +130,12 @@ class BertSelfAttention(keras.layers.Layer):
         attention_mask,
         training=None,
         return_attention_scores=False,
+        columns=None,
     ):
+        if columns is not None:
+            return keras.KerasTensor(
+                (*columns.shape, self.hidden_dim), dtype=self.compute_dtype
+            )
         output = keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
         if not return_attention_scores:
             return output

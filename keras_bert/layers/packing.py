@@ -13,27 +13,35 @@ the case of one sequence:
                      .  .  .  1  1  .
                      .  .  .  .  .  .
 
-Numbers are compared, never summed or multiplied. Both functions are plain
+Numbers are compared, never summed or multiplied. The functions are plain
 `keras.ops` and cost length x length integers per row, once per forward pass.
 """
 
 from keras import ops
 
+from keras_bert._backend import gather_rows
 
-def attention_mask(padding_mask, causal=False):
+
+def attention_mask(padding_mask, causal=False, columns=None):
     """Bool [batch, length, length]: which position (row) sees which.
 
-    With `causal` a position sees itself and those to its left only.
+    With `causal` a position sees itself and those to its left only. With
+    `columns`, int32 [batch, n], only the rows of these positions are
+    returned: [batch, n, length].
     """
     numbers = ops.cast(padding_mask, "int32")
     rows = ops.expand_dims(numbers, 2)
+    if columns is not None:
+        rows = gather_rows(rows, columns)
     mask = ops.logical_and(
         ops.equal(rows, ops.expand_dims(numbers, 1)), ops.not_equal(rows, 0)
     )
     if causal:
-        columns = ops.arange(ops.shape(numbers)[1], dtype="int32")
-        left = ops.greater_equal(columns[:, None], columns[None, :])
-        mask = ops.logical_and(mask, left[None])
+        every = ops.arange(ops.shape(numbers)[1], dtype="int32")[None, :]
+        seen_from = every if columns is None else columns
+        mask = ops.logical_and(
+            mask, ops.greater_equal(seen_from[:, :, None], every[:, None, :])
+        )
     return mask
 
 

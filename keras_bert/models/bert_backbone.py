@@ -69,15 +69,21 @@ class BertBackbone(
             0 is padding and k the k-th sequence of the row, see
             `keras_bert.layers.packing`), `cls_positions` `[batch, n]`, the
             columns to pool (column 0).
+        positions: `None`, or int `[batch, m]`, the columns of
+            `sequence_output` that are wanted; `()` for none of them. The last
+            block is then computed only there and at the pooled columns, which
+            changes no output and spares most of the work of a block.
 
-    Returns a dict: `sequence_output` `[batch, length, hidden_dim]` and, with a
-    pooler, `pooled_output` `[batch, n, hidden_dim]` (`[batch, hidden_dim]`
-    without `cls_positions`).
+    Returns a dict: `sequence_output` `[batch, length, hidden_dim]`
+    (`[batch, m, hidden_dim]` with `positions`) and, with a pooler,
+    `pooled_output` `[batch, n, hidden_dim]` (`[batch, hidden_dim]` without
+    `cls_positions`).
 
     Raises:
-        ValueError: a wrong argument; an unknown name in `inputs`; a token,
-            segment or position that is out of range, or a row longer than
-            `max_sequence_length`, wherever the values can be read.
+        ValueError: a wrong argument; an unknown name in `inputs`; `()` as
+            `positions` without a pooler; a token, segment or position that
+            is out of range, or a row longer than `max_sequence_length`,
+            wherever the values can be read.
 
     Example:
 
@@ -206,9 +212,10 @@ class BertBackbone(
         """The layer whose `embeddings` is the token table."""
         return self.embeddings.token_embedding
 
-    def call(self, inputs, training=None, details=None):
+    def call(self, inputs, training=None, details=None, positions=None):
         inputs = self._complete(inputs)
-        mask = attention_mask(inputs["padding_mask"], self.causal)
+        numbers = inputs["padding_mask"]
+        mask = attention_mask(numbers, self.causal)
         x = self.embeddings(
             inputs["token_ids"],
             inputs["segment_ids"],
@@ -217,19 +224,47 @@ class BertBackbone(
         )
         if details is not None:
             return self._details(x, mask, training, details)
-        for block in self.encoder_blocks:
+        for block in self.encoder_blocks[:-1]:
             x = block(x, mask, training=training)
-        outputs = {"sequence_output": x}
-        if self.pooled_dense is not None:
-            columns = inputs["cls_positions"]
-            if columns is None and self.causal:
-                # The first column sees nothing but itself, the last sees all.
-                columns = last_columns(inputs["padding_mask"])[:, None]
-                rows = gather_rows(x, columns)[:, 0]
-            else:
-                rows = x[:, 0] if columns is None else gather_rows(x, columns)
+        last = self.encoder_blocks[-1]
+        pooled = self._pooled_columns(inputs) if self.pooler else None
+        if positions is None:
+            x = last(x, mask, training=training)
+            outputs = {"sequence_output": x}
+            rows = None if pooled is None else gather_rows(x, pooled)
+        else:
+            columns = self._wanted_columns(inputs, pooled, positions)
+            mask = attention_mask(numbers, self.causal, columns)
+            x = last(x, mask, training=training, columns=columns)
+            count = 0 if pooled is None else ops.shape(pooled)[1]
+            rows, outputs = x[:, :count], {"sequence_output": x[:, count:]}
+        if self.pooler:
+            if inputs["cls_positions"] is None:
+                rows = rows[:, 0]
             outputs["pooled_output"] = self.pooled_dense(rows)
         return outputs
+
+    def _pooled_columns(self, inputs):
+        """Int32 [batch, n]: the columns that the pooler reads."""
+        if inputs["cls_positions"] is not None:
+            return inputs["cls_positions"]
+        if self.causal:
+            # The first column sees nothing but itself, the last sees all.
+            return last_columns(inputs["padding_mask"])[:, None]
+        return ops.zeros_like(inputs["token_ids"][:, :1])
+
+    def _wanted_columns(self, inputs, pooled, positions):
+        """Int32 [batch, n + m]: the pooled columns, then `positions`."""
+        if isinstance(positions, tuple):
+            if pooled is None:
+                raise invalid("positions", "an array without a pooler", ())
+            return pooled
+        length = inputs["token_ids"].shape[1]
+        check_ids({"mask_positions": positions}, length=length)
+        positions = ops.cast(positions, "int32")
+        if pooled is None:
+            return positions
+        return ops.concatenate([pooled, positions], axis=1)
 
     def hidden_states(self, inputs):
         """Outputs of the embeddings and of each block: a list of tensors.
@@ -295,7 +330,9 @@ class BertBackbone(
             inputs["padding_mask"] = ops.ones_like(token_ids)
         return inputs
 
-    def compute_output_spec(self, inputs, training=None, details=None):
+    def compute_output_spec(
+        self, inputs, training=None, details=None, positions=None
+    ):
         # Known without tracing every block, on JAX twice.
         if inputs.get("token_ids") is None:
             raise invalid("inputs", "a dict with token_ids", sorted(inputs))
@@ -310,6 +347,9 @@ class BertBackbone(
         sequence = (batch, length, self.hidden_dim)
         if details == "hidden_states":
             return [spec(*sequence) for _ in range(self.num_layers + 1)]
+        if positions is not None:
+            shape = (batch, 0) if positions == () else positions.shape
+            sequence = (*shape, self.hidden_dim)
         outputs = {"sequence_output": spec(*sequence)}
         if self.pooled_dense is not None:
             columns = inputs.get("cls_positions")

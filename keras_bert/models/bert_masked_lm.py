@@ -79,8 +79,10 @@ class BertMaskedLM(BertTask):
             for key, value in inputs.items()
             if key != "mask_positions"
         }
-        sequence = self.backbone(rows, training=training)["sequence_output"]
-        return self.mlm_head(sequence, inputs["mask_positions"])
+        outputs = self.backbone(
+            rows, training=training, positions=inputs["mask_positions"]
+        )
+        return self.mlm_head(outputs["sequence_output"])
 
     def _serving_signature(self):
         if self.preprocessor is None:

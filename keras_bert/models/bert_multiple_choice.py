@@ -103,7 +103,8 @@ class BertMultipleChoice(BertTask):
             for key, value in inputs.items()
             if value is not None
         }
-        pooled = self.backbone(rows, training=training)["pooled_output"]
+        outputs = self.backbone(rows, training=training, positions=())
+        pooled = outputs["pooled_output"]
         pooled = self.logits_dropout(pooled, training=training)
         scores = ops.cast(self.logits(pooled), "float32")
         # The batch is what is left, so that it may be unknown.

@@ -112,10 +112,10 @@ class BertPretrainer(Accumulation, BertTask):
             for key, value in inputs.items()
             if key != "mask_positions"
         }
-        outputs = self.backbone(rows, training=training)
-        mask_ids = self.mlm_head(
-            outputs["sequence_output"], inputs["mask_positions"]
+        outputs = self.backbone(
+            rows, training=training, positions=inputs["mask_positions"]
         )
+        mask_ids = self.mlm_head(outputs["sequence_output"])
         if not self.next_sentence:
             return mask_ids
         logits = self.next_sentence_head(outputs["pooled_output"])

@@ -148,6 +148,7 @@ class BertTask(
             sample_weight,
             batch_size,
             shuffle,
+            self.preprocessor,
             self._prepare,
         )
 

@@ -100,7 +100,8 @@ class BertTextClassifier(BertTask):
         return self.activation(self._raw_outputs(inputs, training))
 
     def _raw_outputs(self, inputs, training=None):
-        pooled = self.backbone(inputs, training=training)["pooled_output"]
+        outputs = self.backbone(inputs, training=training, positions=())
+        pooled = outputs["pooled_output"]
         pooled = self.logits_dropout(pooled, training=training)
         outputs = ops.cast(self.logits(pooled), "float32")
         if self.num_classes == 1:

@@ -12,8 +12,8 @@ from keras import tree
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
-from keras_bert.training._backend import dense_gradient
 from keras_bert.training._backend import sum_over_replicas
+from keras_bert.training._backend import summed_gradient
 from keras_bert.training._cross_entropy import summed_shares
 from keras_bert.training._cross_entropy import weights_like
 
@@ -98,7 +98,7 @@ def _tensorflow_step(model, parts, data):
         )
         model.compute_metrics(x, y, y_pred, sample_weight=weight)
         return [
-            None if g is None else dense_gradient(g) / parts for g in gradients
+            None if g is None else summed_gradient(g) / parts for g in gradients
         ]
 
     # The first part tells which variables have no gradient.

@@ -1,21 +1,30 @@
 """The few places of training where one body for all backends will not do."""
 
+import contextlib
+
 import keras
 
+from keras_bert._backend import RowGradients
 from keras_bert._tensorflow import tensorflow
 
 
-def dense_gradient(gradient):
-    """A gradient as one tensor; TensorFlow gives slices for embeddings.
+def summed_gradient(gradient):
+    """A gradient that has one value for each weight.
 
-    Slices repeat the row of a token as often as the batch has it. Keras takes
-    the norm of the slices, not of their sum, and so would clip too little.
+    That of a token table may come as rows, which repeat the row of a token as
+    often as the batch has it. Keras takes the norm of TensorFlow's rows, not
+    of their sum, and so would clip too little. Those of torch (see
+    `row_gradients`) stay rows, each of them once.
     """
     if keras.config.backend() == "tensorflow":
         tf = tensorflow()
         if isinstance(gradient, tf.IndexedSlices):
             return tf.convert_to_tensor(gradient)
-    return gradient
+    return gradient.coalesce() if _is_rows(gradient) else gradient
+
+
+def _is_rows(gradient):
+    return bool(getattr(gradient, "is_sparse", False))
 
 
 def sum_over_replicas(x):
@@ -35,7 +44,7 @@ def whole_gradients(gradients, global_clipnorm):
     holds a part of the sum, and Keras would clip the parts. Here they are
     summed, clipped, and divided into equal parts, which Keras sums again.
     """
-    gradients = [dense_gradient(g) for g in gradients]
+    gradients = [summed_gradient(g) for g in gradients]
     replicas = sum_over_replicas(1.0)
     if not global_clipnorm or isinstance(replicas, float):
         return gradients
@@ -58,6 +67,7 @@ def clipped_in_place(gradients, global_clipnorm):
     if not all(type(g) is torch.Tensor for g in found):
         return False
     with torch.no_grad():
+        found = [g.values() if _is_rows(g) else g for g in found]
         norm = torch.nn.utils.get_total_norm(found)
         # No epsilon is added, unlike in clip_grad_norm_.
         scale = global_clipnorm / torch.clamp(norm, min=global_clipnorm)
@@ -65,6 +75,26 @@ def clipped_in_place(gradients, global_clipnorm):
             for gradient in found:
                 gradient.mul_(scale)
     return True
+
+
+def row_gradients(optimizer):
+    """Context in which the gradients of token tables are rows, or nothing.
+
+    They are where `clipped_in_place` and `adamw_fused` do all the work.
+    """
+    if (
+        keras.config.backend() == "torch"
+        and keras.config.floatx() == "float32"
+        and optimizer.bias_correction
+        and optimizer.global_clipnorm
+        and optimizer.gradient_accumulation_steps is None
+        and optimizer.loss_scale_factor is None
+    ):
+        import torch
+
+        if torch.get_default_device().type == "cpu":
+            return RowGradients()
+    return contextlib.nullcontext()
 
 
 def updates_in_place():
@@ -94,32 +124,43 @@ def adam_in_place(optimizer, gradient, variable, m, v, rate, root):
         variable.addcdiv_(m, root, value=-1)
 
 
-def adamw_fused(optimizer, gradient, variable, m, v, rate):
-    """The update by torch's own fused kernel.
+def fuses_adamw(optimizer, gradients):
+    """Whether `adamw_fused` does the update.
 
-    It reads every weight once instead of some ten times. It knows the update
-    with bias correction only, and not every kind of device.
-
-    Returns whether it has been done.
+    Torch's own kernel reads every weight once instead of some ten times. It
+    knows the update with bias correction only, and not every kind of device.
     """
     if keras.config.backend() != "torch" or not optimizer.bias_correction:
         return False
+    return all(
+        g.device.type in ("cpu", "cuda") and g.is_floating_point()
+        for g in gradients
+        if g is not None
+    )
+
+
+def adamw_fused(optimizer, gradient, variable, m, v, rate, weight_decay):
+    """The decay and the update by torch's kernel."""
     import torch
     from torch.optim.adamw import adamw
 
     value = variable.value
-    if (
-        value.device.type not in ("cpu", "cuda")
-        or not value.is_floating_point()
-    ):
-        return False
     steps = torch.tensor(
         float(optimizer.iterations), dtype=torch.float32, device=value.device
     )
     with torch.no_grad():
+        if _is_rows(gradient):
+            rows = gradient.indices()[0]
+            # Zeros that are kept, and are zeros again afterwards.
+            if id(value) not in optimizer.row_buffers:
+                optimizer.row_buffers[id(value)] = torch.zeros_like(value)
+            whole = optimizer.row_buffers[id(value)]
+            whole.index_copy_(0, rows, gradient.values())
+        else:
+            whole = gradient.to(value.dtype)
         adamw(
             [value],
-            [gradient.to(value.dtype)],
+            [whole],
             [m.value],
             [v.value],
             [],
@@ -129,11 +170,12 @@ def adamw_fused(optimizer, gradient, variable, m, v, rate):
             beta1=optimizer.beta_1,
             beta2=optimizer.beta_2,
             lr=float(rate),
-            weight_decay=0.0,  # Keras has done that.
+            weight_decay=weight_decay,
             eps=optimizer.epsilon,
             maximize=False,
         )
-    return True
+        if _is_rows(gradient):
+            whole.index_fill_(0, rows, 0.0)
 
 
 def random_state():

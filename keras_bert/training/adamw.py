@@ -8,6 +8,7 @@ from keras import ops
 from keras_bert.training._backend import adam_in_place
 from keras_bert.training._backend import adamw_fused
 from keras_bert.training._backend import clipped_in_place
+from keras_bert.training._backend import fuses_adamw
 from keras_bert.training._backend import updates_in_place
 from keras_bert.training._backend import whole_gradients
 from keras_bert.training.warmup_decay import WarmupDecay
@@ -109,6 +110,9 @@ class AdamW(keras.optimizers.Optimizer):
         self.rate_factors = dict(rate_factors or {})
         # Ids, since Keras would track variables that are kept here.
         self._undecayed = set()
+        # For `adamw_fused`: by id of a tensor.
+        self.row_buffers = {}
+        self._fuses = False
         if isinstance(learning_rate, WarmupDecay):
             self.schedule = learning_rate
             learning_rate.batches_per_step = (
@@ -159,24 +163,31 @@ class AdamW(keras.optimizers.Optimizer):
             grads, limit
         ):
             self.global_clipnorm = None
+        decay = self.weight_decay
+        self._fuses = fuses_adamw(self, grads)
+        if self._fuses:
+            # The kernel decays too.
+            self.weight_decay, self._fused_decay = None, decay or 0.0
         try:
             super().apply(grads, trainable_variables)
         finally:
-            self.global_clipnorm = limit
+            self.global_clipnorm, self.weight_decay = limit, decay
 
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)
         m, v = self.momentums[index], self.velocities[index]
         factor = self._factors[index]
         rate = learning_rate * factor
+        if self._fuses:
+            decay = self._fused_decay if self._decayed[index] else 0.0
+            adamw_fused(self, gradient, variable, m, v, rate, decay)
+            return
         if factor != 1.0 and self.weight_decay and self._decayed[index]:
             # Keras has decayed the variable by the whole rate.
             done = 1.0 - learning_rate * self.weight_decay
             wanted = 1.0 - rate * self.weight_decay
             scale = ops.cast(wanted / done, variable.dtype)
             self.assign(variable, variable * scale)
-        if adamw_fused(self, gradient, variable, m, v, rate):
-            return
         # u = m / (1 - beta_1^t) / (sqrt(v) / sqrt(1 - beta_2^t) + epsilon)
         root = 1.0
         if self.bias_correction:

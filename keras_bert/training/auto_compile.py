@@ -5,6 +5,8 @@ import warnings
 import keras
 
 from keras_bert._errors import invalid
+from keras_bert.training._backend import row_gradients
+from keras_bert.training.adamw import AdamW
 from keras_bert.training.epoch_setter import EpochSetter
 from keras_bert.training.recipes import recipe_optimizer
 from keras_bert.training.recipes import steps_per_epoch_of
@@ -98,6 +100,12 @@ class AutoCompile:
         )
         self._compiled_with = tuple(auto)
         self._jit_compile_asked = keras_arguments.get("jit_compile", "auto")
+
+    def train_step(self, *arguments):
+        if type(self.optimizer) is not AdamW or self.jit_compile:
+            return super().train_step(*arguments)
+        with row_gradients(self.optimizer):
+            return super().train_step(*arguments)
 
     def get_compile_config(self):
         config = super().get_compile_config()

@@ -101,3 +101,20 @@ def test_dropout_keeps_the_mean_and_changes_each_time():
     np.testing.assert_array_equal(
         ops.convert_to_numpy(dropout(x, training=False)), x
     )
+
+
+def test_dropout_drops_the_share_it_is_told():
+    keras.utils.set_random_seed(0)
+    x = np.ones((500, 401), "float32")
+    for rate in (0.1, 0.5):
+        layer = _parts.Dropout(rate)
+        y = ops.convert_to_numpy(layer(x, training=True))
+        # 200,500 draws: the deviation of their share is below 0.0012.
+        assert abs((y == 0).mean() - rate) < 0.005
+        np.testing.assert_allclose(y[y != 0], 1 / (1 - rate), rtol=1e-3)
+        assert abs(y.mean() - 1) < 0.01
+        again = ops.convert_to_numpy(layer(x, training=True))
+        assert ((y == 0) != (again == 0)).mean() > rate * (1 - rate)
+        # Neighbours are independent, though several come from one number.
+        both = ((y[:, 1:] == 0) & (y[:, :-1] == 0)).mean()
+        assert abs(both - rate**2) < 0.005
