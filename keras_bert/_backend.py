@@ -12,7 +12,7 @@ from keras import ops
 # exp(-huge) = exactly 0, and a query without a single key no NaN.
 _MASKED = -1e37
 
-# From this length on, attention weights are computed twice rather than kept.
+# From this length on, torch computes attention with dropout in pieces.
 _LONG = 256
 
 
@@ -76,33 +76,42 @@ def attention(query, key, value, mask, dropout=None):
         key, value: tensors [batch, from, heads, size].
         mask: bool tensor [batch, to, from]; True where the query (row) sees
             the key (column). A query that sees no key gets zeros.
-        dropout: `None`, or a callable applied to the attention weights. With
+        dropout: `None`, or a `Dropout` layer for the attention weights. With
             `None` the fused kernel of the backend is used where there is one.
     """
     backend = keras.config.backend()
     fused = _FUSED.get(backend) if dropout is None else None
     if fused is not None:
         context = fused(query, key, value, mask)
-    elif backend == "torch" and key.shape[1] >= _LONG:
-        import torch
+    elif _is_long_on_cpu(backend, key):
+        from keras_bert._torch_attention import DroppedAttention
 
-        # Kept for the way back, the weights of a long row would be most of
-        # the memory of a step.
-        context = torch.utils.checkpoint.checkpoint(
-            _attention, query, key, value, mask, dropout, use_reentrant=False
-        )
+        query = query * (1.0 / math.sqrt(query.shape[-1]))
+        heads_first = (x.transpose(1, 2) for x in (query, key, value))
+        bias = _MASKED * (~mask[:, None]).float()
+        context = DroppedAttention.apply(*heads_first, bias, dropout.rate)
+        context = context.transpose(1, 2)
     else:
-        context = _attention(query, key, value, mask, dropout)
+        weights = ops.cast(_softmax(query, key, mask), value.dtype)
+        if dropout is not None:
+            weights = dropout(weights, training=True)
+        context = ops.einsum("bnts,bsnd->btnd", weights, value)
     # Not by an index: LiteRT has no such slice of a bool.
     sees_any = ops.expand_dims(ops.any(mask, axis=-1), (2, 3))
     return ops.where(sees_any, context, ops.zeros((), context.dtype))
 
 
-def _attention(query, key, value, mask, dropout):
-    weights = ops.cast(_softmax(query, key, mask), value.dtype)
-    if dropout is not None:
-        weights = dropout(weights)
-    return ops.einsum("bnts,bsnd->btnd", weights, value)
+def _is_long_on_cpu(backend, key):
+    """Whether attention with dropout goes in pieces.
+
+    Not in float16, whose products have to be made in float32.
+    """
+    return (
+        backend == "torch"
+        and key.device.type == "cpu"
+        and keras.backend.standardize_dtype(key.dtype) != "float16"
+        and key.shape[1] >= _LONG
+    )
 
 
 def _softmax(query, key, mask):
@@ -212,15 +221,10 @@ def dropout(x, rate, seed):
     `seed` is a Keras seed generator.
     """
     if keras.config.backend() == "torch" and x.device.type == "cpu":
-        import torch
+        from keras_bert._torch_attention import random_kept
 
-        # Four draws of 16 bits from each random number: bernoulli_, which
-        # torch uses, is several times as slow and a tenth of a step.
-        drop = round(rate * 2**16)
-        bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64)
-        bits = bits.random_(-(2**63), None).view(torch.int16)[: x.numel()]
-        kept = (bits >= drop - 2**15).view(x.shape)
-        return x * kept.to(x.dtype).mul_(2**16 / (2**16 - drop))
+        kept, dropped = random_kept(x.shape, rate)
+        return x * kept.to(x.dtype).mul_(1 / (1 - dropped))
     return keras.random.dropout(x, rate, seed=seed)
 
 

@@ -24,6 +24,21 @@ def tensorflow():
     return tf
 
 
+def without_autotune(dataset):
+    """The dataset with tf.data's autotuning off, if nobody has set it.
+
+    Its thread sleeps for longer and longer, and is not always woken when an
+    iterator ends: the end of an epoch then waits for it, 15 seconds and more
+    (TensorFlow 2.21, in `Model::OptimizeLoop`, about every second `fit` on
+    two cores). Our pipelines gain nothing from it.
+    """
+    if dataset.options().autotune.enabled is not None:
+        return dataset
+    options = tensorflow().data.Options()
+    options.autotune.enabled = False
+    return dataset.with_options(options)
+
+
 @functools.cache
 def tensorflow_text():
     """The tensorflow_text module (its import registers the ops)."""

@@ -4,6 +4,7 @@ import warnings
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
+from keras_bert._tensorflow import without_autotune
 from keras_bert.data.epoch_cell import EpochCell
 from keras_bert.data.masking import Masking
 from keras_bert.data.pretraining_batches import PretrainingBatches
@@ -250,6 +251,7 @@ def _as_dataset(batches, epochs, fixed, start_epoch, skip):
         tf.data.experimental.assert_cardinality(
             batches.batches_per_epoch * epochs - skip
         )
-    ).prefetch(4)
+    )
+    dataset = without_autotune(dataset.prefetch(4))
     dataset.keras_bert_epoch = cell
     return dataset

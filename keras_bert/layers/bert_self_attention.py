@@ -112,12 +112,8 @@ class BertSelfAttention(keras.layers.Layer):
         query, key, value = ops.unstack(x, 3, axis=2)
         if columns is not None:
             query = _backend.gather_rows(query, columns)
-        dropout = None
-        if training and self.dropout_rate > 0:
-
-            def dropout(weights):
-                return self.dropout(weights, training=True)
-
+        drops = training and self.dropout_rate > 0
+        dropout = self.dropout if drops else None
         context = _backend.attention(query, key, value, attention_mask, dropout)
         output = self.attention_output(context)
         if not return_attention_scores:

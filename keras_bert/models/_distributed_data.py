@@ -12,6 +12,7 @@ from keras import tree
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
+from keras_bert._tensorflow import without_autotune
 from keras_bert.models import _texts
 from keras_bert.training.distribution._devices import map_arrays
 from keras_bert.training.distribution._devices import rows_of
@@ -116,7 +117,8 @@ def as_dataset(data, shuffle):
     if shuffle:
         seed = np.random.randint(2**31 - 1)
         dataset = dataset.shuffle(int(dataset.cardinality()), seed=seed)
-    return dataset.batch(data.get("batch_size") or 32).prefetch(2)
+    dataset = dataset.batch(data.get("batch_size") or 32)
+    return without_autotune(dataset.prefetch(2))
 
 
 def shared_dataset(x, devices, filler):
@@ -143,7 +145,7 @@ def shared_dataset(x, devices, filler):
 
         return tf.nest.map_structure(cut, batch)
 
-    return x.map(own).prefetch(tf.data.AUTOTUNE)
+    return without_autotune(x.map(own).prefetch(2))
 
 
 def _filled_dataset(x, devices, filler):

@@ -9,6 +9,7 @@ import numpy as np
 from keras_bert._backend import compiles_per_shape
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
+from keras_bert._tensorflow import without_autotune
 
 # Rows are padded only to the next of these widths above the longest row of
 # the batch: few enough that a compiled step is traced a handful of times.
@@ -196,7 +197,7 @@ def text_dataset(
         lengths = text_lengths(arrays, preprocessor)
     dataset = row_batches(lengths, batch_size, shuffle)
     dataset = dataset.map(batch, num_parallel_calls=tf.data.AUTOTUNE)
-    return dataset.prefetch(tf.data.AUTOTUNE)
+    return without_autotune(dataset.prefetch(2))
 
 
 def split(share, x, y, sample_weight):

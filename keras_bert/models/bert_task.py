@@ -5,6 +5,7 @@ import numpy as np
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
+from keras_bert._tensorflow import without_autotune
 from keras_bert.export import Exportable
 from keras_bert.models import _texts
 from keras_bert.models._batches import MappedPyDataset
@@ -181,7 +182,7 @@ class BertTask(
         # There is no Python control flow for AutoGraph to convert.
         function = tf.autograph.experimental.do_not_convert(function)
         mapped = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)
-        mapped = mapped.prefetch(tf.data.AUTOTUNE)
+        mapped = without_autotune(mapped.prefetch(2))
         if hasattr(dataset, "keras_bert_epoch"):
             mapped.keras_bert_epoch = dataset.keras_bert_epoch
         return mapped

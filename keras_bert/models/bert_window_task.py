@@ -7,6 +7,7 @@ import numpy as np
 
 from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
+from keras_bert._tensorflow import without_autotune
 from keras_bert.models import _texts
 from keras_bert.models._row_prediction import predict_rows
 from keras_bert.models._row_prediction import row_width
@@ -85,7 +86,7 @@ class BertWindowTask(BertTask):
 
         dataset = _texts.row_batches(rows.lengths, batch_size, shuffle)
         dataset = dataset.map(batch, num_parallel_calls=tf.data.AUTOTUNE)
-        return dataset.prefetch(tf.data.AUTOTUNE)
+        return without_autotune(dataset.prefetch(2))
 
     def _prepare(self, x, y=None, sample_weight=None):
         packed = self.preprocessor(
