@@ -199,6 +199,23 @@ def look_up(embedding, ids):
     return ops.cast(rows, embedding.compute_dtype)
 
 
+def project(dense, x):
+    """What `dense`, an EinsumDense over all last axes of `x`, gives."""
+    plain = dense.quantization_mode is None and not dense.lora_enabled
+    if keras.config.backend() != "torch" or not plain:
+        return dense(x)
+    import torch
+
+    # As one product with the bias in it; einsum makes a batch of products.
+    kernel = ops.convert_to_tensor(dense.kernel)
+    bias = ops.convert_to_tensor(dense.bias)
+    summed = kernel.ndim - bias.ndim
+    x = ops.cast(x, dense.compute_dtype)
+    rows = x.flatten(0, -1 - summed).flatten(1)
+    found = torch.addmm(bias.flatten(), rows, kernel.reshape(rows.shape[1], -1))
+    return found.view(*x.shape[: x.ndim - summed], *bias.shape)
+
+
 def gather_rows(x, positions):
     """Rows of each example: x [batch, length, ...], positions [batch, n]."""
     backend = keras.config.backend()

@@ -106,7 +106,7 @@ class BertSelfAttention(keras.layers.Layer):
         columns=None,
     ):
         attention_mask = ops.cast(attention_mask, "bool")
-        x = self.query_key_value(inputs)
+        x = _backend.project(self.query_key_value, inputs)
         # The gradient of unstacking is one concatenation; that of three
         # slices would be three arrays of zeros and their sum.
         query, key, value = ops.unstack(x, 3, axis=2)
@@ -115,7 +115,7 @@ class BertSelfAttention(keras.layers.Layer):
         drops = training and self.dropout_rate > 0
         dropout = self.dropout if drops else None
         context = _backend.attention(query, key, value, attention_mask, dropout)
-        output = self.attention_output(context)
+        output = _backend.project(self.attention_output, context)
         if not return_attention_scores:
             return output
         return output, _backend.attention_scores(query, key, attention_mask)

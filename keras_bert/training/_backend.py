@@ -139,43 +139,56 @@ def fuses_adamw(optimizer, gradients):
     )
 
 
-def adamw_fused(optimizer, gradient, variable, m, v, rate, weight_decay):
-    """The decay and the update by torch's kernel."""
+def adamw_fused(optimizer, updates, learning_rate):
+    """The decay and the update by torch's kernel.
+
+    `updates` is a dict: to each factor of the rate and weight decay a list of
+    gradient, variable, momentum and velocity.
+    """
     import torch
     from torch.optim.adamw import adamw
 
-    value = variable.value
-    steps = torch.tensor(
-        float(optimizer.iterations), dtype=torch.float32, device=value.device
-    )
-    with torch.no_grad():
-        if _is_rows(gradient):
-            rows = gradient.indices()[0]
-            # Zeros that are kept, and are zeros again afterwards.
-            if id(value) not in optimizer.row_buffers:
-                optimizer.row_buffers[id(value)] = torch.zeros_like(value)
-            whole = optimizer.row_buffers[id(value)]
-            whole.index_copy_(0, rows, gradient.values())
-        else:
-            whole = gradient.to(value.dtype)
-        adamw(
-            [value],
-            [whole],
-            [m.value],
-            [v.value],
-            [],
-            [steps],  # The kernel counts this step itself.
-            fused=True,
-            amsgrad=False,
-            beta1=optimizer.beta_1,
-            beta2=optimizer.beta_2,
-            lr=float(rate),
-            weight_decay=weight_decay,
-            eps=optimizer.epsilon,
-            maximize=False,
-        )
-        if _is_rows(gradient):
-            whole.index_fill_(0, rows, 0.0)
+    learning_rate, step = float(learning_rate), float(optimizer.iterations)
+    for (factor, weight_decay), alike in updates.items():
+        gradients, *state = zip(*alike, strict=True)
+        values, m, v = ([one.value for one in part] for part in state)
+        with torch.no_grad():
+            adamw(
+                values,
+                [
+                    _whole(g, value, optimizer.row_buffers)
+                    for g, value in zip(gradients, values, strict=True)
+                ],
+                m,
+                v,
+                [],
+                # The kernel counts this step itself.
+                [torch.tensor(step, device=value.device) for value in values],
+                fused=True,
+                amsgrad=False,
+                beta1=optimizer.beta_1,
+                beta2=optimizer.beta_2,
+                lr=learning_rate * factor,
+                weight_decay=weight_decay,
+                eps=optimizer.epsilon,
+                maximize=False,
+            )
+            for gradient, value in zip(gradients, values, strict=True):
+                if _is_rows(gradient):
+                    whole = optimizer.row_buffers[id(value)]
+                    whole.index_fill_(0, gradient.indices()[0], 0.0)
+
+
+def _whole(gradient, value, buffers):
+    """A dense gradient; that of rows is in a tensor of zeros that is kept."""
+    import torch
+
+    if not _is_rows(gradient):
+        return gradient.to(value.dtype)
+    if id(value) not in buffers:
+        buffers[id(value)] = torch.zeros_like(value)
+    rows, values = gradient.indices()[0], gradient.values()
+    return buffers[id(value)].index_copy_(0, rows, values)
 
 
 def random_state():

@@ -112,7 +112,7 @@ class AdamW(keras.optimizers.Optimizer):
         self._undecayed = set()
         # For `adamw_fused`: by id of a tensor.
         self.row_buffers = {}
-        self._fuses = False
+        self._fuses, self._updates, self._left = False, {}, 0
         if isinstance(learning_rate, WarmupDecay):
             self.schedule = learning_rate
             learning_rate.batches_per_step = (
@@ -166,8 +166,9 @@ class AdamW(keras.optimizers.Optimizer):
         decay = self.weight_decay
         self._fuses = fuses_adamw(self, grads)
         if self._fuses:
-            # The kernel decays too.
+            # The kernel decays too, and takes all variables at once.
             self.weight_decay, self._fused_decay = None, decay or 0.0
+            self._updates, self._left = {}, sum(g is not None for g in grads)
         try:
             super().apply(grads, trainable_variables)
         finally:
@@ -177,11 +178,16 @@ class AdamW(keras.optimizers.Optimizer):
         index = self._get_variable_index(variable)
         m, v = self.momentums[index], self.velocities[index]
         factor = self._factors[index]
-        rate = learning_rate * factor
         if self._fuses:
             decay = self._fused_decay if self._decayed[index] else 0.0
-            adamw_fused(self, gradient, variable, m, v, rate, decay)
+            alike = self._updates.setdefault((factor, decay), [])
+            alike.append((gradient, variable, m, v))
+            self._left -= 1
+            if not self._left:
+                adamw_fused(self, self._updates, learning_rate)
+                self._updates = {}
             return
+        rate = learning_rate * factor
         if factor != 1.0 and self.weight_decay and self._decayed[index]:
             # Keras has decayed the variable by the whole rate.
             done = 1.0 - learning_rate * self.weight_decay
