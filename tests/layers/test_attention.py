@@ -82,7 +82,9 @@ def test_float16_logits_past_65504_stay_finite(attention_form):
 def test_dropout_acts_on_the_weights():
     q = random(1, 3, 1, 4)
     mask = ops.ones((1, 3, 3), dtype="bool")
-    context = _backend.attention(q, q, q, mask, dropout=lambda w, training: w * 0)
+    context = _backend.attention(
+        q, q, q, mask, dropout=lambda w, training: w * 0
+    )
     assert np.all(ops.convert_to_numpy(context) == 0)
 
 
