@@ -84,12 +84,12 @@ def attention(query, key, value, mask, dropout=None):
     if fused is not None:
         context = fused(query, key, value, mask)
     elif _is_long_on_cpu(backend, key):
-        from keras_bert._torch_attention import DroppedAttention
+        from keras_bert._torch_attention import dropped_attention
 
         query = query * (1.0 / math.sqrt(query.shape[-1]))
         heads_first = (x.transpose(1, 2) for x in (query, key, value))
         bias = _MASKED * (~mask[:, None]).float()
-        context = DroppedAttention.apply(*heads_first, bias, dropout.rate)
+        context = dropped_attention()(*heads_first, bias, dropout.rate)
         context = context.transpose(1, 2)
     else:
         weights = ops.cast(_softmax(query, key, mask), value.dtype)
