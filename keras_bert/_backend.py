@@ -92,9 +92,13 @@ def attention(query, key, value, mask, dropout=None):
         context = dropped_attention()(*heads_first, bias, dropout.rate)
         context = context.transpose(1, 2)
     else:
+        if backend == "torch" and key.device.type == "cpu":
+            from keras_bert._torch_attention import filled_up
+
+            key, value, mask = filled_up(key, value, mask)
         weights = ops.cast(_softmax(query, key, mask), value.dtype)
         if dropout is not None:
-            weights = dropout(weights, training=True)
+            weights = dropout.call(weights, training=True)
         context = ops.einsum("bnts,bsnd->btnd", weights, value)
     # Not by an index: LiteRT has no such slice of a bool.
     sees_any = ops.expand_dims(ops.any(mask, axis=-1), (2, 3))
@@ -200,7 +204,7 @@ def look_up(embedding, ids):
 
 
 def project(dense, x):
-    """What `dense`, an EinsumDense over all last axes of `x`, gives."""
+    """What `dense`, a Dense or EinsumDense over all last axes of `x`, gives."""
     plain = dense.quantization_mode is None and not dense.lora_enabled
     if keras.config.backend() != "torch" or not plain:
         return dense(x)
@@ -213,7 +217,8 @@ def project(dense, x):
     x = ops.cast(x, dense.compute_dtype)
     rows = x.flatten(0, -1 - summed).flatten(1)
     found = torch.addmm(bias.flatten(), rows, kernel.reshape(rows.shape[1], -1))
-    return found.view(*x.shape[: x.ndim - summed], *bias.shape)
+    found = found.view(*x.shape[: x.ndim - summed], *bias.shape)
+    return found if dense.activation is None else dense.activation(found)
 
 
 def gather_rows(x, positions):

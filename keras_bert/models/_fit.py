@@ -6,6 +6,7 @@ from keras_bert.models._guards import argument_errors
 from keras_bert.models._guards import unused_pooler
 from keras_bert.training import NanGuard
 from keras_bert.training import Resume
+from keras_bert.training._memory import memory_kept
 from keras_bert.training.resume import FitPart
 
 
@@ -48,7 +49,7 @@ def fit_in_parts(model, fit, data, callbacks, **arguments):
             isinstance(one, NanGuard) for one in _as_list(callbacks)
         ):
             ours = [*ours, NanGuard()]
-        with argument_errors(), unused_pooler():
+        with argument_errors(), unused_pooler(), memory_kept():
             found = fit(
                 **{**data, "x": part.x},
                 callbacks=_joined(ours, callbacks),

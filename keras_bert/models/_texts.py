@@ -99,12 +99,11 @@ def trim(rows, to=BUCKETS):
     """Cuts the padding that no row of the batch needs."""
     tf = tensorflow()
     mask = rows["padding_mask"]
-    limit = mask.shape[-1]
-    to = tf.constant(
-        [width for width in to if width < limit] + [limit], "int64"
-    )
+    limit = tf.shape(mask, "int64")[-1]
+    to = tf.concat([tf.constant(to, "int64"), [limit]], 0)
     longest = tf.reduce_max(tf.math.count_nonzero(mask, axis=-1))
     width = tf.reduce_min(tf.boolean_mask(to, to >= longest))
+    width = tf.minimum(width, limit)
     per_token = ("token_ids", "segment_ids", "padding_mask")
     return {
         key: value[..., :width] if key in per_token else value
@@ -154,6 +153,44 @@ def row_batches(lengths, batch_size, shuffle):
     return rows.apply(
         tf.data.experimental.assert_cardinality(-(-count // batch_size))
     )
+
+
+def example_batches(dataset, batch_size, group, prepare):
+    """Batches of prepared rows from a tf.data dataset of single examples.
+
+    With `group` rows of similar length come together as in `row_batches`;
+    the dataset is read in its order, so shuffling it is the caller's part.
+    """
+    tf = tensorflow()
+    if not group:
+        return dataset.batch(batch_size).map(prepare, num_parallel_calls=2)
+
+    def batches(x, *targets):
+        lengths = tf.math.count_nonzero(x["padding_mask"], axis=-1)
+        # The longest of the choices, where an example has several.
+        lengths = tf.reduce_max(
+            tf.reshape(lengths, [tf.shape(lengths)[0], -1]), axis=1
+        )
+        order = tf.argsort(lengths, direction="DESCENDING")
+        rows = tf.nest.map_structure(
+            lambda a: tf.gather(a, order), (x, *targets)
+        )
+        found = tf.data.Dataset.from_tensor_slices(rows).batch(batch_size)
+        return found.shuffle(_GROUPED, reshuffle_each_iteration=True)
+
+    def trimmed(x, *targets):
+        return (trim(x, widths()), *targets)
+
+    keep = tf.autograph.experimental.do_not_convert
+    count = int(dataset.cardinality())
+    dataset = dataset.batch(_GROUPED * batch_size)
+    dataset = dataset.map(prepare, num_parallel_calls=2)
+    dataset = dataset.flat_map(keep(batches)).map(keep(trimmed))
+    if count >= 0:
+        dataset = dataset.apply(
+            tf.data.experimental.assert_cardinality(-(-count // batch_size))
+        )
+    return dataset
 
 
 # Examples that are tokenized at once to count their tokens.

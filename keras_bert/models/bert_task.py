@@ -164,23 +164,33 @@ class BertTask(
             return (_texts.trim(packed[0], _texts.widths()), *packed[1:])
         return (_texts.trim(packed, _texts.widths()),)
 
-    def _map_dataset(self, dataset):
-        """A user's tf.data dataset with the preprocessor or the id check."""
+    def _map_dataset(self, dataset, batch_size=None, group=False):
+        """A user's tf.data dataset with the preprocessor or the id check.
+
+        One of single texts is batched here, if `batch_size` says how.
+        """
         tf = tensorflow()
         spec = dataset.element_spec
         x_spec = spec[0] if isinstance(spec, tuple) else spec
+        # There is no Python control flow for AutoGraph to convert.
+        keep = tf.autograph.experimental.do_not_convert
+        function = keep(self._prepare)
         if isinstance(x_spec, dict) and "token_ids" in x_spec:
-            function = self._check_element
+            function = keep(self._check_element)
         elif self.preprocessor is None:
             return dataset
-        else:
-            if tf.nest.flatten(x_spec)[0].shape.rank == 0:
+        elif tf.nest.flatten(x_spec)[0].shape.rank == 0:
+            if batch_size is None:
                 raise invalid(
-                    "x", "a batched dataset: call `.batch(n)` on it", dataset
+                    "x",
+                    "a batched dataset: call `.batch(n)` on it, or give "
+                    "`batch_size`, and rows of similar length come together",
+                    dataset,
                 )
-            function = self._prepare
-        # There is no Python control flow for AutoGraph to convert.
-        function = tf.autograph.experimental.do_not_convert(function)
+            return without_autotune(
+                _texts.example_batches(dataset, batch_size, group, function)
+                .prefetch(2)
+            )  # fmt: skip
         mapped = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)
         mapped = without_autotune(mapped.prefetch(2))
         if hasattr(dataset, "keras_bert_epoch"):
@@ -201,8 +211,11 @@ class BertTask(
         """Keras' data arguments for whatever the user gave."""
         rest = {"y": y, "sample_weight": sample_weight}
         _texts.check_dict(x)
+        if batch_size is not None and batch_size < 1:
+            raise invalid("batch_size", "None or at least 1", batch_size)
         if _texts.is_dataset(x):
-            return {"x": self._map_dataset(x), **rest}
+            x = self._map_dataset(x, batch_size, shuffle)
+            return {"x": x, **rest}
         if isinstance(x, keras.utils.PyDataset):
             return {"x": MappedPyDataset(x, self._map_batch), **rest}
         if hasattr(x, "__next__"):
@@ -227,8 +240,6 @@ class BertTask(
                 x,
             )
         batch_size = 32 if batch_size is None else batch_size
-        if batch_size < 1:
-            raise invalid("batch_size", "None or at least 1", batch_size)
         rows = self._text_dataset(x, y, sample_weight, batch_size, shuffle)
         return {"x": rows}
 

@@ -54,33 +54,43 @@ def whole_gradients(gradients, global_clipnorm):
     return [None if g is None else g / replicas for g in gradients]
 
 
-def clipped_in_place(gradients, global_clipnorm):
-    """Clips gradients of torch by their norm; whether that has been done.
+def clip_divisor(gradients, global_clipnorm):
+    """The number to divide gradients of torch by, or None elsewhere.
 
     Keras makes three more tensors of every gradient for the same.
     """
     if keras.config.backend() != "torch" or not global_clipnorm:
-        return False
+        return None
     import torch
 
     found = [g for g in gradients if g is not None]
     if not all(type(g) is torch.Tensor for g in found):
-        return False
+        return None
     with torch.no_grad():
         found = [g.values() if _is_rows(g) else g for g in found]
         norm = torch.nn.utils.get_total_norm(found)
         # No epsilon is added, unlike in clip_grad_norm_.
-        scale = global_clipnorm / torch.clamp(norm, min=global_clipnorm)
-        if float(scale) != 1.0:
-            for gradient in found:
-                gradient.mul_(scale)
-    return True
+        return float(torch.clamp(norm, min=global_clipnorm) / global_clipnorm)
+
+
+def divide_in_place(gradients, divisor):
+    """Divides gradients of torch by a number."""
+    import torch
+
+    if divisor == 1.0:
+        return
+    with torch.no_grad():
+        for gradient in gradients:
+            if gradient is not None:
+                # The values of rows are a view.
+                part = gradient.values() if _is_rows(gradient) else gradient
+                part.div_(divisor)
 
 
 def row_gradients(optimizer):
     """Context in which the gradients of token tables are rows, or nothing.
 
-    They are where `clipped_in_place` and `adamw_fused` do all the work.
+    They are where `clip_divisor` and `adamw_fused` do all the work.
     """
     if (
         keras.config.backend() == "torch"
@@ -139,16 +149,19 @@ def fuses_adamw(optimizer, gradients):
     )
 
 
-def adamw_fused(optimizer, updates, learning_rate):
-    """The decay and the update by torch's kernel.
+def adamw_fused(optimizer, updates, learning_rate, clip):
+    """The clipping, the decay and the update by torch's kernel.
 
     `updates` is a dict: to each factor of the rate and weight decay a list of
-    gradient, variable, momentum and velocity.
+    gradient, variable, momentum and velocity. The gradients
+    are divided by `clip`.
     """
     import torch
     from torch.optim.adamw import adamw
 
     learning_rate, step = float(learning_rate), float(optimizer.iterations)
+    # To the kernel it is the scale of a loss.
+    scale = None if clip == 1.0 else torch.tensor(clip)
     for (factor, weight_decay), alike in updates.items():
         gradients, *state = zip(*alike, strict=True)
         values, m, v = ([one.value for one in part] for part in state)
@@ -168,6 +181,7 @@ def adamw_fused(optimizer, updates, learning_rate):
                     for v in values
                 ],
                 fused=True,
+                grad_scale=scale,
                 amsgrad=False,
                 beta1=optimizer.beta_1,
                 beta2=optimizer.beta_2,

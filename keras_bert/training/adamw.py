@@ -7,7 +7,8 @@ from keras import ops
 
 from keras_bert.training._backend import adam_in_place
 from keras_bert.training._backend import adamw_fused
-from keras_bert.training._backend import clipped_in_place
+from keras_bert.training._backend import clip_divisor
+from keras_bert.training._backend import divide_in_place
 from keras_bert.training._backend import fuses_adamw
 from keras_bert.training._backend import updates_in_place
 from keras_bert.training._backend import whole_gradients
@@ -113,6 +114,7 @@ class AdamW(keras.optimizers.Optimizer):
         # For `adamw_fused`: by id of a tensor.
         self.row_buffers = {}
         self._fuses, self._updates, self._left = False, {}, 0
+        self._clip = None
         if isinstance(learning_rate, WarmupDecay):
             self.schedule = learning_rate
             learning_rate.batches_per_step = (
@@ -158,15 +160,18 @@ class AdamW(keras.optimizers.Optimizer):
     def apply(self, grads, trainable_variables=None):
         limit = self.global_clipnorm
         grads = whole_gradients(grads, limit)
-        # With accumulation Keras clips the sum of several calls, not these.
-        if self.gradient_accumulation_steps is None and clipped_in_place(
-            grads, limit
-        ):
-            self.global_clipnorm = None
-        decay = self.weight_decay
         self._fuses = fuses_adamw(self, grads)
+        self._clip = None
+        # With accumulation Keras clips the sum of several calls, not these.
+        if self.gradient_accumulation_steps is None:
+            self._clip = clip_divisor(grads, limit)
+        if self._clip is not None:
+            self.global_clipnorm = None
+            if not self._fuses:
+                divide_in_place(grads, self._clip)
+        decay = self.weight_decay
         if self._fuses:
-            # The kernel decays too, and takes all variables at once.
+            # The kernel clips and decays too, and takes all variables at once.
             self.weight_decay, self._fused_decay = None, decay or 0.0
             self._updates, self._left = {}, sum(g is not None for g in grads)
         try:
@@ -184,7 +189,8 @@ class AdamW(keras.optimizers.Optimizer):
             alike.append((gradient, variable, m, v))
             self._left -= 1
             if not self._left:
-                adamw_fused(self, self._updates, learning_rate)
+                clip = 1.0 if self._clip is None else self._clip
+                adamw_fused(self, self._updates, learning_rate, clip)
                 self._updates = {}
             return
         rate = learning_rate * factor

@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pytest
 
 from keras_bert import _backend
 from keras_bert.layers import BertSelfAttention
@@ -13,20 +14,48 @@ def test_long_rows_train_alike_when_weights_are_computed_twice(monkeypatch):
     def gradients(long):
         monkeypatch.setattr(_backend, "_LONG", long)
         keras.utils.set_random_seed(1)
-        inputs = keras.Input((6, 8))
-        mask = keras.ops.ones((1, 6, 6), "bool")
+        inputs = keras.Input((16, 8))
+        mask = keras.ops.ones((1, 16, 16), "bool")
         layer = BertSelfAttention(2, 8, dropout=0.5, initializer_range=0.5)
         model = keras.Model(inputs, layer(inputs, mask))
         model.compile(keras.optimizers.SGD(1.0), loss="mse")
         before = model.get_weights()
-        x = np.random.default_rng(0).normal(size=(4, 6, 8))
-        model.train_on_batch(x, np.ones((4, 6, 8)))
+        x = np.random.default_rng(0).normal(size=(4, 16, 8))
+        model.train_on_batch(x, np.ones((4, 16, 8)))
         return [a - b for a, b in zip(before, model.get_weights(), strict=True)]
 
     twice, once = gradients(1), gradients(1000)
     for a, b in zip(twice, once, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
     assert max(np.abs(a).max() for a in once) > 1e-3
+
+
+@pytest.mark.parametrize("length", [1, 5, 16, 20])
+def test_the_way_with_dropout_is_the_fused_kernel_where_none_drops(length):
+    """Source: the attention kernel of the backend, which takes another way."""
+    random = np.random.default_rng(0)
+    query, key, value = (
+        keras.ops.convert_to_tensor(
+            random.normal(size=(3, length, 2, 4)).astype("float32")
+        )
+        for _ in range(3)
+    )
+    mask = random.random((3, length, length)) < 0.7
+    mask[1, 0] = False
+    mask = keras.ops.convert_to_tensor(mask)
+
+    class KeepAll:
+        @staticmethod
+        def call(weights, training):
+            return weights
+
+    plain = _backend.attention(query, key, value, mask, KeepAll)
+    fused = _backend.attention(query, key, value, mask)
+    np.testing.assert_allclose(
+        keras.ops.convert_to_numpy(plain),
+        keras.ops.convert_to_numpy(fused),
+        atol=1e-6,
+    )
 
 
 def test_an_adapted_projection_is_asked_itself():

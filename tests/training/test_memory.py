@@ -1,0 +1,64 @@
+"""Memory stays with the process while fit runs, where that is possible."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import keras
+
+# Page faults of steps whose tensors are as large as those of a real batch,
+# after a block of memory has been freed that makes glibc give it back.
+PROGRAM = """
+import resource
+
+import torch
+
+from keras_bert.training._memory import memory_kept
+
+def faults():
+    a = torch.zeros(2**22)
+    for _ in range(3):
+        b = [a + 1 for _ in range(8)]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(5):
+        b = [a + 1 for _ in range(8)]
+        del b
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+torch.set_num_threads(1)
+plain = faults()
+with memory_kept():
+    kept = faults()
+print(plain, kept)
+"""
+
+
+def faults(**settings):
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD"))
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**environment, **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [int(number) for number in done.stdout.split()[-2:]]
+
+
+def test_pages_are_not_cleared_anew_at_each_step():
+    plain, kept = faults()
+    if keras.config.backend() == "torch" and platform.libc_ver()[0] == "glibc":
+        assert plain > 10 * kept
+    else:
+        # The tensors of the others do not come from malloc.
+        assert plain < 2 * kept
+
+
+def test_a_setting_of_the_user_stays():
+    plain, kept = faults(MALLOC_ARENA_MAX="4")
+    assert plain < 2 * kept
