@@ -5,6 +5,8 @@ import pytest
 
 import keras_bert as kb
 from keras_bert.models import _texts
+from keras_bert.models import _token_rows
+from keras_bert.models._token_rows import TokenRows
 
 
 def preprocessor():
@@ -15,20 +17,40 @@ def preprocessor():
 
 def test_lengths_are_tokens():
     texts = _texts.text_arrays(["abcdefghij", "aaaa", "a a a", "", "a " * 40])
-    found = _texts.text_lengths(texts, preprocessor())
+    found = TokenRows(texts, preprocessor()).lengths
     # [CLS] and [SEP] count; a row is cut at 16.
     np.testing.assert_array_equal(found, [3, 6, 5, 2, 16])
     pairs = _texts.text_arrays((["a a", "a"], ["a", "aaaa"]))
     np.testing.assert_array_equal(
-        _texts.text_lengths(pairs, preprocessor()), [6, 8]
+        TokenRows(pairs, preprocessor()).lengths, [6, 8]
     )
 
 
 def test_many_texts_are_counted_in_pieces(monkeypatch):
-    monkeypatch.setattr(_texts, "_COUNTED", 3)
+    monkeypatch.setattr(_token_rows, "_AT_ONCE", 3)
     texts = _texts.text_arrays([" a" * n for n in range(8)])
-    found = _texts.text_lengths(texts, preprocessor())
+    found = TokenRows(texts, preprocessor()).lengths
     np.testing.assert_array_equal(found, np.arange(8) + 2)
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_kept_tokens_are_the_rows_of_the_preprocessor(pair, monkeypatch):
+    texts = [" a" * (n % 20) + "abcdefghij" for n in range(30)]
+    x = (texts, texts[::-1]) if pair else texts
+    made = preprocessor()
+    tokenized = TokenRows(_texts.text_arrays(x), made)
+    numbers = np.array([7, 3, 29])
+    part = tuple([one[n] for n in numbers] for one in (x if pair else (x,)))
+    expected = _texts.trim(made.rows(part if pair else part[0]), (4, 8, 12))
+    found = tokenized.gather(numbers, (4, 8, 12))
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+        assert found[name].dtype == "int32"
+    # More than may be kept: only the lengths are.
+    monkeypatch.setattr(_token_rows, "_KEPT", 20)
+    many = TokenRows(_texts.text_arrays(x), made)
+    assert tokenized.kept and not many.kept
+    np.testing.assert_array_equal(many.lengths, tokenized.lengths)
 
 
 def single_examples(count=200):
