@@ -221,6 +221,27 @@ def project(dense, x):
     return found if dense.activation is None else dense.activation(found)
 
 
+def normalize(layer_norm, x):
+    """What `layer_norm`, a Keras LayerNormalization of the last axis, gives.
+
+    Torch's kernel for a CPU computes in float32 whatever it reads and writes;
+    Keras makes a float32 tensor of a bfloat16 one for it, and back.
+    """
+    if keras.config.backend() != "torch" or x.device.type != "cpu":
+        return layer_norm.call(x)
+    if keras.backend.standardize_dtype(x.dtype) == "float16":
+        return layer_norm.call(x)
+    import torch
+
+    return torch.nn.functional.layer_norm(
+        ops.cast(x, layer_norm.compute_dtype),
+        x.shape[-1:],
+        layer_norm.gamma.value,
+        layer_norm.beta.value,
+        layer_norm.epsilon,
+    )
+
+
 def gather_rows(x, positions):
     """Rows of each example: x [batch, length, ...], positions [batch, n]."""
     backend = keras.config.backend()

@@ -161,18 +161,23 @@ def _run(args):
     return result
 
 
-def recorded_runs(args, task, rows, plan, options, folder, patience=None):
-    """(record, model, predictions) of each run, written as soon as it ends."""
+def recorded_runs(
+    args, task, rows, plan, options, folder, patience=None, done=0
+):
+    """(record, model, predictions) of each run, written as soon as it ends.
+
+    `done` is the number of runs that another call has recorded.
+    """
     import keras
 
     from keras_bert.tasks.runs import run_all
     from keras_bert.training import Progress
 
-    number = 0
+    number, total = done, done + len(plan)
 
     def callbacks():
         """Progress on the screen and the losses of the epochs in a file."""
-        name = "metrics.csv" if len(plan) == 1 else f"metrics_{number + 1}.csv"
+        name = "metrics.csv" if total == 1 else f"metrics_{number + 1}.csv"
         return [Progress(), keras.callbacks.CSVLogger(str(folder / name))]
 
     for run in run_all(
@@ -189,8 +194,8 @@ def recorded_runs(args, task, rows, plan, options, folder, patience=None):
         number += 1
         with open(folder / "runs.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(run[0]) + "\n")
-        if len(plan) > 1:
-            print(_report.run_line(run[0], number, len(plan)))
+        if total > 1:
+            print(_report.run_line(run[0], number, total))
         yield run
 
 

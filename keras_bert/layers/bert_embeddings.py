@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_bert._backend import look_up
+from keras_bert._backend import normalize
 from keras_bert.layers import _parts
 from keras_bert.layers.packing import positions
 
@@ -110,7 +111,9 @@ class BertEmbeddings(keras.layers.Layer):
         x = look_up(self.token_embedding, token_ids)
         x = x + self.segment_embedding(segment_ids)
         x = x + self.position_embedding(positions(padding_mask))
-        return self.dropout(self.layer_norm(x), training=training)
+        return self.dropout.call(
+            normalize(self.layer_norm, x), training=training
+        )
 
     def compute_output_spec(self, token_ids, *args, **kwargs):
         return keras.KerasTensor(

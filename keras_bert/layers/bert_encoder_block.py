@@ -3,6 +3,7 @@
 import keras
 
 from keras_bert._backend import gather_rows
+from keras_bert._backend import normalize
 from keras_bert._backend import project
 from keras_bert.layers import _parts
 from keras_bert.layers.bert_self_attention import BertSelfAttention
@@ -151,11 +152,11 @@ class BertEncoderBlock(keras.layers.Layer):
         # By `call`: what Keras does around it costs torch a tenth of a
         # millisecond, each as much as the work on a short sentence.
         x = self.self_attention_dropout.call(x, training=training)
-        attended = self.self_attention_layer_norm.call(inputs + x)
+        attended = normalize(self.self_attention_layer_norm, inputs + x)
         x = project(self.feedforward_intermediate_dense, attended)
         x = project(self.feedforward_output_dense, x)
         x = self.feedforward_dropout.call(x, training=training)
-        x = self.feedforward_layer_norm.call(attended + x)
+        x = normalize(self.feedforward_layer_norm, attended + x)
         return (x, scores) if return_attention_scores else x
 
     def compute_output_spec(self, *args, **kwargs):

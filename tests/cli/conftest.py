@@ -64,3 +64,39 @@ def run_json(capsys):
         return code, json.loads(lines[-1])
 
     return run
+
+
+@pytest.fixture(scope="session")
+def glue(tmp_path_factory):
+    """Tiny data sets in the layouts of CoLA, MNLI and AX."""
+    folder = tmp_path_factory.mktemp("glue")
+    words = ("good", "bad")
+
+    def write(name, *rows):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join("\t".join(row) + "\n" for row in rows))
+
+    cola = [["s", "10"[i % 2], "", f"a {words[i % 2]} film"] for i in range(12)]
+    write("CoLA/train.tsv", *cola)
+    write("CoLA/dev.tsv", *cola[:5])
+    write("CoLA/test.tsv", ["index", "sentence"], ["0", "a good"], ["1", "x"])
+    head = [*(f"c{i}" for i in range(8)), "sentence1", "sentence2"]
+    labels = ("contradiction", "entailment", "neutral")
+    rows = [[*"01234567", "the dog", f"a fox {i}"] for i in range(6)]
+    gold = [[*row, "x", labels[i % 3]] for i, row in enumerate(rows)]
+    header = [*head, "label1", "gold_label"]
+    write("MNLI/train.tsv", header, *gold)
+    for name in ("matched", "mismatched"):
+        write(f"MNLI/dev_{name}.tsv", header, *gold[: 3 + len(name) % 2])
+        write(f"MNLI/test_{name}.tsv", head, *rows[: 2 + len(name) % 2])
+    write("diagnostic/diagnostic.tsv", ["index", "sentence1", "sentence2"],
+          ["0", "a", "b"])  # fmt: skip
+    write("WNLI/train.tsv", ["index", "sentence1", "sentence2", "label"],
+          *([str(i), "a", "b", "0"] for i in range(3)),
+          ["3", "a", "b", "1"])  # fmt: skip
+    write("WNLI/test.tsv", ["index", "sentence1", "sentence2"], ["0", "a", "b"])
+    # Nothing to predict here.
+    write("QNLI/dev.tsv", ["index", "question", "sentence", "label"],
+          ["0", "a", "b", "entailment"])  # fmt: skip
+    return folder

@@ -13,42 +13,6 @@ from keras_bert.tasks.table import TASKS
 
 
 @pytest.fixture(scope="module")
-def glue(tmp_path_factory):
-    """Tiny data sets in the layouts of CoLA, MNLI and AX."""
-    folder = tmp_path_factory.mktemp("glue")
-    words = ("good", "bad")
-
-    def write(name, *rows):
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("".join("\t".join(row) + "\n" for row in rows))
-
-    cola = [["s", "10"[i % 2], "", f"a {words[i % 2]} film"] for i in range(12)]
-    write("CoLA/train.tsv", *cola)
-    write("CoLA/dev.tsv", *cola[:5])
-    write("CoLA/test.tsv", ["index", "sentence"], ["0", "a good"], ["1", "x"])
-    head = [*(f"c{i}" for i in range(8)), "sentence1", "sentence2"]
-    labels = ("contradiction", "entailment", "neutral")
-    rows = [[*"01234567", "the dog", f"a fox {i}"] for i in range(6)]
-    gold = [[*row, "x", labels[i % 3]] for i, row in enumerate(rows)]
-    header = [*head, "label1", "gold_label"]
-    write("MNLI/train.tsv", header, *gold)
-    for name in ("matched", "mismatched"):
-        write(f"MNLI/dev_{name}.tsv", header, *gold[: 3 + len(name) % 2])
-        write(f"MNLI/test_{name}.tsv", head, *rows[: 2 + len(name) % 2])
-    write("diagnostic/diagnostic.tsv", ["index", "sentence1", "sentence2"],
-          ["0", "a", "b"])  # fmt: skip
-    write("WNLI/train.tsv", ["index", "sentence1", "sentence2", "label"],
-          *([str(i), "a", "b", "0"] for i in range(3)),
-          ["3", "a", "b", "1"])  # fmt: skip
-    write("WNLI/test.tsv", ["index", "sentence1", "sentence2"], ["0", "a", "b"])
-    # Nothing to predict here.
-    write("QNLI/dev.tsv", ["index", "question", "sentence", "label"],
-          ["0", "a", "b", "entailment"])  # fmt: skip
-    return folder
-
-
-@pytest.fixture(scope="module")
 def runs(folder, glue, tmp_path_factory):
     """A run of two seeds for CoLA, and one for MNLI."""
     place = tmp_path_factory.mktemp("runs")
@@ -307,24 +271,6 @@ def test_swag_end_to_end(folder, tmp_path, run_json):
     )  # fmt: skip
     lines = (tmp_path / "out.csv").read_text().splitlines()
     assert lines[0] == "index,label,score" and len(lines) == 5
-
-
-def test_stability_compares_corrections_and_epochs(
-    folder, glue, tmp_path, run_json
-):
-    run = tmp_path / "run"
-    code, result = run_json(
-        "ablate", "stability", "cola", "--data", glue / "CoLA", "--model",
-        folder / "run", "-o", run, "--epochs", 1, "--seeds", 1,
-        "--sequence-length", 16,
-    )  # fmt: skip
-    assert code == 0
-    found = [
-        (one["recipe"]["epochs"], one["recipe"]["bias_correction"])
-        for one in result["summary"]
-    ]
-    assert found == [(1, False), (1, True)]
-    assert (run / "stability.png").read_bytes()[1:4] == b"PNG"
 
 
 BAD = {

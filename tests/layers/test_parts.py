@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from keras_bert import _backend
 from keras_bert.layers import BertEmbeddings
 from keras_bert.layers import BertEncoderBlock
 from keras_bert.layers import _parts
@@ -118,3 +119,21 @@ def test_dropout_drops_the_share_it_is_told():
         # Neighbours are independent, though several come from one number.
         both = ((y[:, 1:] == 0) & (y[:, :-1] == 0)).mean()
         assert abs(both - rate**2) < 0.005
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "float16"])
+def test_normalize_is_the_layer_of_keras(policy):
+    """Source: keras.layers.LayerNormalization, which it may go round."""
+    layer = _parts.layer_norm(1e-12, policy, "norm")
+    layer.build((None, None, 24))
+    random = np.random.default_rng(0)
+    layer.gamma.assign(random.normal(size=24))
+    layer.beta.assign(random.normal(size=24))
+    x = ops.cast(random.normal(size=(2, 5, 24)), layer.compute_dtype)
+    expected, found = layer(x), _backend.normalize(layer, x)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(ops.cast(found, "float32")),
+        ops.convert_to_numpy(ops.cast(expected, "float32")),
+        atol=1e-6,
+    )

@@ -1,11 +1,14 @@
 """Why fine-tuning fails on small data: bias correction and number of steps."""
 
 import dataclasses
+from pathlib import Path
 
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
 from keras_bert.cli import _tasks
 from keras_bert.cli import finetune
+from keras_bert.cli.ablations._records import Records
+from keras_bert.cli.ablations._records import checksum
 from keras_bert.tasks.table import TASKS
 from keras_bert.training.recipe import Recipe
 
@@ -14,6 +17,13 @@ EXAMPLE = (
     "keras-bert ablate stability rte --data RTE --model bert_large "
     "--seeds 25 -o stability"
 )
+
+
+# Options that choose the runs, or whose effect on a run is in its recipe.
+_NOT_OF_A_RUN = (
+    "output", "data", "epochs", "seeds", "seed", "head_seed", "data_seed",
+    "batch_size", "learning_rate", "recipe",
+)  # fmt: skip
 
 
 def add_arguments(parser):
@@ -44,7 +54,7 @@ def _run(args):
     from keras_bert.tasks.runs import summary
 
     pyplot = _pyplot()
-    _common.check_new(args.output)
+    known = Records(args.output)
     task = TASKS[args.task]
     options = _tasks.options_of(args, task)
     train, dev = finetune.rows_of(args, task, options)
@@ -61,24 +71,36 @@ def _run(args):
     ]
     plan = [(one, *s) for one in recipes for s in finetune.seeds_of(args)]
     print(f"{len(plan)} runs: {len(recipes)} recipes, {args.seeds} seeds each")
-    with _common.new_folder(args.output) as folder:
-        records = [
-            record
-            for record, _, _ in finetune.recorded_runs(
-                args, task, (train, dev), plan, options, folder
-            )
-        ]
-        found = summary(records)
-        chance = chance_of(records[0]["dev"])
-        result = {
-            "task": task.name,
-            "metric": task.metric,
-            "chance": chance,
-            "summary": found,
-            "settings": _tasks.settings_of(args),
-        }
-        _common.write_json(folder / "result.json", result)
-        _draw(pyplot, task, found, chance, folder / "stability.png")
+    folder = Path(args.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {
+        name: value
+        for name, value in _tasks.settings_of(args).items()
+        if name not in _NOT_OF_A_RUN
+    }
+    settings["rows"] = checksum([train, dev])
+    of = {one: {**settings, "run": _plain(one)} for one in plan}
+    left = [one for one in plan if known.find(of[one]) is None]
+    if len(left) < len(plan):
+        print(f"{len(plan) - len(left)} of them are in {args.output}")
+    fresh = finetune.recorded_runs(
+        args, task, (train, dev), left, options, folder,
+        done=len(plan) - len(left),
+    )  # fmt: skip
+    for one, (record, _, _) in zip(left, fresh, strict=True):
+        known.add(of[one], record)
+    records = [known.find(of[one]) for one in plan]
+    found = summary(records)
+    chance = chance_of(records[0]["dev"])
+    result = {
+        "task": task.name,
+        "metric": task.metric,
+        "chance": chance,
+        "summary": found,
+        "settings": _tasks.settings_of(args),
+    }
+    _common.write_json(folder / "result.json", result)
+    _draw(pyplot, task, found, chance, folder / "stability.png")
     rows = [("bias correction", "epochs", "runs", "mean", "std", "median",
              "best", "failed")]  # fmt: skip
     for one in found:
@@ -103,6 +125,12 @@ def _run(args):
         f"\nwritten: {args.output} (stability.png is the picture)"
     )
     return result
+
+
+def _plain(one):
+    """A run of the plan as JSON: recipe and seeds."""
+    recipe, *seeds = one
+    return [dataclasses.asdict(recipe), *seeds]
 
 
 def _pyplot():
