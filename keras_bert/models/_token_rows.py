@@ -32,7 +32,7 @@ class TokenRows:
 
     def __init__(self, arrays, preprocessor):
         lengths, tokens, segments = [], [], []
-        self.kept = preprocessor.only_pads
+        self.kept = getattr(preprocessor, "only_pads", False)
         for start in range(0, len(arrays[0]), _AT_ONCE):
             part = tuple(array[start : start + _AT_ONCE] for array in arrays)
             rows = preprocessor.rows(part[0] if len(part) == 1 else part)
@@ -44,18 +44,22 @@ class TokenRows:
                 segments.append(np.asarray(rows["segment_ids"], "int8")[mask])
                 self.kept = sum(map(len, tokens)) <= _KEPT
         self.lengths = np.concatenate(lengths).astype("int64")
-        self._limit = preprocessor.sequence_length
-        self._pad = preprocessor.tokenizer.pad_token_id
         if self.kept:
+            self._limit = preprocessor.sequence_length
+            self._pad = preprocessor.tokenizer.pad_token_id
+            starts = np.cumsum(self.lengths) - self.lengths
             tf = tensorflow()
-            self._starts = tf.constant(np.cumsum(self.lengths) - self.lengths)
-            self._tokens = tf.constant(np.concatenate(tokens), tf.int32)
-            self._segments = tf.constant(np.concatenate(segments))
+            # tf.data reads them there, whatever the model runs on.
+            with tf.device("CPU"):
+                self._starts = tf.constant(starts)
+                self._lengths = tf.constant(self.lengths)
+                self._tokens = tf.constant(np.concatenate(tokens), tf.int32)
+                self._segments = tf.constant(np.concatenate(segments))
 
     def gather(self, numbers, widths):
         """Rows of those numbers, padded to the next of the widths."""
         tf = tensorflow()
-        lengths = tf.gather(self.lengths, numbers)[:, None]
+        lengths = tf.gather(self._lengths, numbers)[:, None]
         longest = tf.reduce_max(lengths)
         widths = tf.constant(
             [width for width in widths if width < self._limit] + [self._limit],
