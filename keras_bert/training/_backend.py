@@ -87,23 +87,29 @@ def divide_in_place(gradients, divisor):
                 part.div_(divisor)
 
 
+def is_torch_on_cpu():
+    """Whether torch computes, on a CPU unless told otherwise."""
+    if keras.config.backend() != "torch":
+        return False
+    import torch
+
+    return torch.get_default_device().type == "cpu"
+
+
 def row_gradients(optimizer):
     """Context in which the gradients of token tables are rows, or nothing.
 
     They are where `clip_divisor` and `adamw_fused` do all the work.
     """
     if (
-        keras.config.backend() == "torch"
+        is_torch_on_cpu()
         and keras.config.floatx() == "float32"
         and optimizer.bias_correction
         and optimizer.global_clipnorm
         and optimizer.gradient_accumulation_steps is None
         and optimizer.loss_scale_factor is None
     ):
-        import torch
-
-        if torch.get_default_device().type == "cpu":
-            return RowGradients()
+        return RowGradients()
     return contextlib.nullcontext()
 
 

@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 import os
 
-import keras
+from keras_bert.training._backend import is_torch_on_cpu
 
 # Parameters of mallopt in glibc's malloc.h.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -41,11 +41,7 @@ def _is_set():
 
 def _glibc():
     """The C library where torch runs on a CPU and it is glibc, or None."""
-    if keras.config.backend() != "torch":
-        return None
-    import torch
-
-    if torch.get_default_device().type != "cpu" or os.name != "posix":
+    if not is_torch_on_cpu() or os.name != "posix":
         return None
     library = ctypes.CDLL(None)
     known = ("gnu_get_libc_version", "mallopt", "malloc_trim")
