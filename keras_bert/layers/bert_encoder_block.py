@@ -149,8 +149,8 @@ class BertEncoderBlock(keras.layers.Layer):
             inputs = gather_rows(inputs, columns)
         if return_attention_scores:
             x, scores = x
-        # By `call`: what Keras does around it costs torch a tenth of a
-        # millisecond, each as much as the work on a short sentence.
+        # By `call`: what Keras does around it costs torch 100 microseconds,
+        # the work itself 50 on a short sentence.
         x = self.self_attention_dropout.call(x, training=training)
         attended = normalize(self.self_attention_layer_norm, inputs + x)
         x = project(self.feedforward_intermediate_dense, attended)

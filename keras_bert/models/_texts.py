@@ -11,6 +11,7 @@ from keras_bert._errors import invalid
 from keras_bert._tensorflow import tensorflow
 from keras_bert._tensorflow import without_autotune
 from keras_bert.models._token_rows import TokenRows
+from keras_bert.models._token_rows import padded_width
 
 # Rows are padded only to the next of these widths above the longest row of
 # the batch: few enough that a compiled step is traced a handful of times.
@@ -100,11 +101,8 @@ def trim(rows, to=BUCKETS):
     """Cuts the padding that no row of the batch needs."""
     tf = tensorflow()
     mask = rows["padding_mask"]
-    limit = tf.shape(mask, "int64")[-1]
-    to = tf.concat([tf.constant(to, "int64"), [limit]], 0)
     longest = tf.reduce_max(tf.math.count_nonzero(mask, axis=-1))
-    width = tf.reduce_min(tf.boolean_mask(to, to >= longest))
-    width = tf.minimum(width, limit)
+    width = padded_width(longest, tf.shape(mask)[-1], to)
     per_token = ("token_ids", "segment_ids", "padding_mask")
     return {
         key: value[..., :width] if key in per_token else value

@@ -1,7 +1,7 @@
 """Texts tokenized once before `fit`, from which it gathers its batches.
 
 Batches are sorted by length, so every text is tokenized before the first step
-anyway. All at once that takes a tenth of the time of small batches, and what
+anyway. All at once that takes a quarter of the time of small batches, and what
 is made between steps keeps the cores from the steps.
 """
 
@@ -14,6 +14,15 @@ _AT_ONCE = 1024
 # Tokens that are kept at most, five bytes each; of more texts only the
 # lengths are, and they are tokenized again in every epoch.
 _KEPT = 2**27
+
+
+def padded_width(longest, limit, widths):
+    """The next of the widths from `longest` on, `limit` at most: int64."""
+    tf = tensorflow()
+    limit = tf.cast(limit, "int64")
+    widths = tf.concat([tf.constant(widths, "int64"), [limit]], 0)
+    width = tf.reduce_min(tf.boolean_mask(widths, widths >= longest))
+    return tf.minimum(width, limit)
 
 
 class TokenRows:
@@ -61,12 +70,7 @@ class TokenRows:
         tf = tensorflow()
         lengths = tf.gather(self._lengths, numbers)[:, None]
         longest = tf.reduce_max(lengths)
-        widths = tf.constant(
-            [width for width in widths if width < self._limit] + [self._limit],
-            "int64",
-        )
-        width = tf.reduce_min(tf.boolean_mask(widths, widths >= longest))
-        columns = tf.range(width)[None]
+        columns = tf.range(padded_width(longest, self._limit, widths))[None]
         mask = columns < lengths
         places = tf.gather(self._starts, numbers)[:, None] + columns
         places = tf.where(mask, places, 0)

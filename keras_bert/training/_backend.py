@@ -159,8 +159,8 @@ def adamw_fused(optimizer, updates, learning_rate, clip):
     """The clipping, the decay and the update by torch's kernel.
 
     `updates` is a dict: to each factor of the rate and weight decay a list of
-    gradient, variable, momentum and velocity. The gradients
-    are divided by `clip`.
+    gradient, variable, momentum and velocity. The gradients are divided by
+    `clip`.
     """
     import torch
     from torch.optim.adamw import adamw

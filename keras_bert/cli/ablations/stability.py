@@ -18,7 +18,6 @@ EXAMPLE = (
     "--seeds 25 -o stability"
 )
 
-
 # Options that choose the runs, or whose effect on a run is in its recipe.
 _NOT_OF_A_RUN = (
     "output", "data", "epochs", "seeds", "seed", "head_seed", "data_seed",
