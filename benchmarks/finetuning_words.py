@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 
+KINDS = {"wnut-17": "TokenClassification", "squad-v2": "QuestionAnswering"}
 LENGTHS = {"wnut-17": 128, "squad-v2": 256}
 BATCH, RATE = 32, 2e-5
 
@@ -68,10 +69,11 @@ def _model(name, train, folder):
     )
 
 
-def ours(name, train, dev, folder, epochs):
-    """Seconds of training and the dev score."""
+def ours(name, train, dev, folder, epochs, start):
+    """Seconds of training and the dev score; `start(model, kind)` before."""
     task = task_of(name)
     model = _model(name, train, folder)
+    start(model, KINDS[name])
     model.compile(learning_rate=RATE)
     import tensorflow_text  # noqa: F401 (loading does not count)
 
@@ -83,10 +85,13 @@ def ours(name, train, dev, folder, epochs):
     return seconds, task.headline(task.evaluate(model, dev))
 
 
-def theirs(name, train, dev, folder, trainer_of):
-    """The same with transformers; `trainer_of(model, rows, collate)`."""
+def theirs(name, train, dev, folder, model_of, trainer_of):
+    """The same with transformers.
+
+    `model_of(kind, units)` makes the model, `trainer_of(model, lengths,
+    collate)` its trainer.
+    """
     import torch
-    import transformers
 
     task = task_of(name)
     # Featurises, and decodes what the other model says.
@@ -120,14 +125,8 @@ def theirs(name, train, dev, folder, trainer_of):
             batch["labels"] = torch.tensor(labels)
         return batch
 
-    if name == "squad-v2":
-        model = transformers.AutoModelForQuestionAnswering.from_pretrained(
-            folder
-        )
-    else:
-        model = transformers.AutoModelForTokenClassification.from_pretrained(
-            folder, num_labels=len(reader.labels)
-        )
+    units = 2 if name == "squad-v2" else len(reader.labels)
+    model = model_of(KINDS[name], units)
     trainer_of(model, features.rows.lengths, collate).train()
     seconds = time.perf_counter() - started
     model.eval()
