@@ -112,7 +112,9 @@ def new_model(args, tokenizer, seed):
 
     keras.utils.set_random_seed(seed)
     backbone = kb.BertBackbone.from_config_name(
-        args.config, vocabulary_size=tokenizer.vocabulary_size()
+        args.config,
+        vocabulary_size=tokenizer.vocabulary_size(),
+        initializer_range=args.initializer_range,
     )
     return kb.BertPretrainer(backbone, tokenizer)
 
@@ -165,6 +167,7 @@ def main():
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--initializer-range", type=float, default=0.02)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--autocast", action="store_true")
     parser.add_argument("--tiny", action="store_true", help="proves it runs")

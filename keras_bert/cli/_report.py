@@ -13,12 +13,15 @@ _WIDEST = 8
 _EXAMPLES = 10
 
 
-def print_figures(task, figures):
-    """One row per split: the first holds the others as dicts."""
+def print_figures(task, figures, first=None):
+    """One row per split: the first holds the others as dicts.
+
+    `first` is its name, where it is not the first of the task.
+    """
     print()
     rows = []
     header = _common.ACCURACY_HEADER
-    for name, one in splits(task, figures).items():
+    for name, one in splits(task, figures, first).items():
         if isinstance(one.get("accuracy"), dict):
             rows.append(
                 _common.accuracy_row(
@@ -37,9 +40,13 @@ def print_figures(task, figures):
     if len(header) > _WIDEST:
         table = list(zip(*table, strict=True))
     _common.print_table(table)
-    for name, one in splits(task, figures).items():
+    for name, one in splits(task, figures, first).items():
         if "types" in one:
             _print_types(name, one["types"])
+        if "tags_not_in_training" in one:
+            tags = one["tags_not_in_training"]
+            listed = ", ".join(f"{tag} ({n})" for tag, n in tags.items())
+            print(f"\ntags in {name} that training has not: {listed}")
 
 
 def _print_types(name, types):
@@ -50,11 +57,11 @@ def _print_types(name, types):
     _common.print_table([header, *rows])
 
 
-def splits(task, figures):
+def splits(task, figures, first=None):
     """Name of a split -> its own figures."""
     others = {name: figures[name] for name in task.dev if name in figures}
     own = {key: value for key, value in figures.items() if key not in others}
-    return {task.dev[0]: own, **others}
+    return {first or task.dev[0]: own, **others}
 
 
 def run_line(record, number, total):

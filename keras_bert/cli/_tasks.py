@@ -1,11 +1,11 @@
 """The table of tasks as arguments of the command line."""
 
 import contextlib
-import json
 import re
 from pathlib import Path
 
 from keras_bert._errors import invalid
+from keras_bert.tasks._run_folder import result_of
 from keras_bert.tasks.table import TASKS
 
 
@@ -40,7 +40,9 @@ def options_of(args, task, run=None):
                 f"no such option with the task {task.name}",
                 value,
             )
-    settings = _settings_in(run) if run is not None and task.kept else {}
+    settings = {}
+    if run is not None and task.kept:
+        settings = result_of(run).get("settings", {})
     found = {}
     for name, arguments in task.options.items():
         found[name] = getattr(args, name)
@@ -51,15 +53,6 @@ def options_of(args, task, run=None):
     return found
 
 
-def _settings_in(run):
-    """What result.json says of a run folder, or of a preset in one."""
-    for folder in (Path(run), Path(run).absolute().parent):
-        path = folder / "result.json"
-        if path.is_file() and (folder / "preset").is_dir():
-            return json.loads(path.read_text("utf-8")).get("settings", {})
-    return {}
-
-
 @contextlib.contextmanager
 def named_as_options(args):
     """Errors of the library with the names of the command line.
@@ -68,8 +61,9 @@ def named_as_options(args):
     and `file` and `source` of what came with `--data` and `--model`.
     """
     others = {name for one in TASKS.values() for name in one.options}
-    if args.task in TASKS:
-        others -= set(TASKS[args.task].options)
+    task = getattr(args, "task", None)
+    if task in TASKS:
+        others -= set(TASKS[task].options)
     names = set(vars(args)) - others
 
     def option(found):
@@ -108,10 +102,10 @@ def settings_of(args):
 
 def model_of(task, source):
     """A fine-tuned model of the class that a task has."""
-    from keras_bert.models import load
+    from keras_bert import models
 
-    model = load(source)
-    if type(model).__name__ != task.model:
+    model = models.load(source)
+    if not isinstance(model, getattr(models, task.model)):
         raise invalid(
             "--model",
             f"a model fine-tuned for {task.name}, a {task.model}",
@@ -129,10 +123,25 @@ def models_of(task, sources):
     return [model_of(task, source) for source in sources]
 
 
+def print_notes(*splits):
+    """What is odd about the files that rows were read from."""
+    for rows in splits:
+        for note in rows["notes"]:
+            print(f"note: {note}")
+
+
 def predictions_of(task, models, rows, batch_size, options):
     """What one model, or the ensemble of several, predicts."""
+    from keras_bert.training import Progress
+
     found = [
-        task.predict(model, rows, batch_size=batch_size, **options)
+        task.predict(
+            model,
+            rows,
+            batch_size=batch_size,
+            callbacks=[Progress(label="predicting: step")],
+            **options,
+        )
         for model in models
     ]
     return found[0] if len(found) == 1 else task.combine(found)
@@ -145,6 +154,8 @@ def splits_of(task, data, kind, options):
     """
     names = getattr(task, kind)
     if not Path(data).is_dir():
-        named = [name for name in names if Path(data).stem == name]
+        # By the last word: dev_mismatched, multinli_1.0_dev_mismatched.
+        word = re.split("[_.-]", Path(data).stem)[-1]
+        named = [name for name in names if name.split("_")[-1] == word]
         names = named or names[:1]
     return {name: task.read(data, name, **options) for name in names}

@@ -66,5 +66,6 @@ def _run(args):
         )
         figures = task.score(rows, predictions, **options)
         result = figures if not result else {**result, name: figures}
-    _report.print_figures(task, result)
+    _report.print_figures(task, result, next(iter(splits)))
+    _tasks.print_notes(*splits.values())
     return result

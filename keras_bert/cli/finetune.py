@@ -114,16 +114,19 @@ def _run(args):
     options = _tasks.options_of(args, task)
     recipe = recipe_of(args, task)
     recipes = paper_grid(recipe) if args.grid else [recipe]
-    train, dev = rows_of(args, task, options)
+    train, dev = rows_of(args.data, task, options, args.seed)
     plan = [(one, *seeds) for one in recipes for seeds in seeds_of(args)]
     epochs, steps = recipe.epochs_for(len(train["ids"]))
     held_out = sum(len(rows["ids"]) for rows in dev.values())
     print(
         f"{len(train['ids']):,} rows to learn from, {held_out:,} held out; "
         + (
-            f"{epochs} epochs of {steps:,} steps"
-            if len(plan) == 1
-            else f"{len(plan)} runs"
+            f"{len(plan)} runs"
+            + ", rate, batch and epochs by the grid" * bool(args.grid)
+            if len(plan) > 1
+            else "long texts are several rows"
+            if task.windows is not None
+            else f"{epochs} epochs of {steps:,} steps"
         )
     )
     with _common.new_folder(args.output) as folder:
@@ -133,7 +136,8 @@ def _run(args):
             patience=args.early_stopping,
         ):  # fmt: skip
             records.append(record)
-            if best is None or record["score"] > best["score"]:
+            # The score of a run that diverged may be NaN.
+            if best is None or not record["score"] <= best["score"]:
                 best = record
                 shutil.rmtree(folder / "preset", ignore_errors=True)
                 model.save_to_preset(folder / "preset")
@@ -246,35 +250,44 @@ def layers_of(args):
     )
 
 
-def rows_of(args, task, options):
-    """Training rows, and name -> rows of each dev split."""
-    if Path(args.data).is_dir():
-        train = task.read(args.data, "train", **options)
-        dev = _tasks.splits_of(task, args.data, "dev", options)
+def rows_of(data, task, options, seed=1):
+    """Training rows, and name -> rows of each dev split.
+
+    Args:
+        data: folder with train and dev, or one file.
+        task, options: a `Task` and its options.
+        seed: int. Draws what is held out of one file.
+    """
+    by_label = task.score is classification.score
+    if Path(data).is_dir():
+        train = task.read(data, "train", **options)
+        dev = _tasks.splits_of(task, data, "dev", options)
     else:
         train, held_out = _held_out(
-            task.read(args.data, "train", **options), args.seed
+            task.read(data, "train", **options), seed, by_label
         )
         dev = {task.dev[0]: held_out}
-    if train["y"] is None:
-        raise invalid("--data", "training rows with labels", args.data)
+    for name, rows in (("training", train), *dev.items()):
+        if rows["y"] is None:
+            raise invalid("--data", f"{name} rows with labels", str(data))
     for rows in dev.values():
         if isinstance(train["x"], tuple) != isinstance(rows["x"], tuple):
             raise invalid(
-                "--data", "the same text columns in train and dev", args.data
+                "--data", "the same text columns in train and dev", str(data)
             )
     labels = task.model_arguments(train, **options).get("labels")
-    if labels and task.score is classification.score:
+    if labels and by_label:
         for rows in dev.values():
             # Else refused by the score, when the training is over.
             classification.as_labels(rows["y"], labels)
     return train, dev
 
 
-def _held_out(table, seed):
+def _held_out(table, seed, by_label):
     """About a tenth of the rows, drawn by the seed, apart from the rest.
 
     Rows of one group, such as questions on one paragraph, stay together.
+    `by_label`: a row whose label no other row has is learned from.
     """
     import numpy as np
 
@@ -311,6 +324,17 @@ def _held_out(table, seed):
         return {**table, "x": x, "y": y, "ids": ids, "notes": notes}
 
     held_out = [group in chosen for group in groups]
+    if by_label and table["y"]:
+        pairs = list(zip(held_out, table["y"], strict=True))
+        learned = {label for held, label in pairs if not held}
+        alone = {label for held, label in pairs if held} - learned
+        held_out = [held and label not in alone for held, label in pairs]
+        if alone:
+            names = ", ".join(sorted(map(str, alone)))
+            notes = [*notes, f"no other rows had the labels {names}: nothing "
+                     "of them is held out"]  # fmt: skip
+        if not any(held_out):
+            raise invalid("--data", "labels that several rows have", "others")
     train, dev = (
         pick([i for i in range(count) if held_out[i] == side])
         for side in (False, True)

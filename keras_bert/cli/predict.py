@@ -63,6 +63,8 @@ def _run(args):
         )  # fmt: skip
     count = 0
     in_folder = names or task.writes_folder
+    if path.is_dir() and not in_folder:
+        raise invalid("-o", f"a file, which {task.name} writes", args.output)
     new = _common.new_folder if in_folder else _common.new_file
     with new(path) as staging:
         for split, rows in splits.items():
@@ -74,7 +76,6 @@ def _run(args):
                 target /= names[split]
             task.write(rows, predictions, target, **options)
             count += len(rows["ids"])
-            for note in rows["notes"]:
-                print(f"note: {note}")
+            _tasks.print_notes(rows)
     print(f"written: {path} ({count:,} rows)")
     return {"rows": count, "output": str(path)}

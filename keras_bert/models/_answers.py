@@ -60,14 +60,14 @@ def _pair(text, start, index):
 def answer_pieces(answers, contexts, windows):
     """Per question the (first, last) piece of its answer, `None` without.
 
-    A start that is off by one is mended where that is unambiguous; how many
-    were is said in a warning.
+    A start that is off by one is mended where that is unambiguous, and an
+    answer of which the tokenizer keeps nothing is labelled as no answer; how
+    many there were is said in a warning.
 
     Raises:
-        ValueError: if an answer does not stand in its context at its start,
-            or holds nothing that the tokenizer keeps.
+        ValueError: if an answer does not stand in its context at its start.
     """
-    spans, mended = [], 0
+    spans, mended, lost = [], 0, []
     pieces = windows.pieces
     for index, (text, start) in enumerate(answers):
         if start < 0:
@@ -88,17 +88,19 @@ def answer_pieces(answers, contexts, windows):
         span = span_of(
             pieces.starts[first:last], pieces.ends[first:last], begin, end
         )
-        if span is None:
-            raise invalid(
-                "y",
-                f"an answer that the tokenizer keeps (question {index})",
-                text,
-            )
+        lost += [text] * (span is None)
         spans.append(span)
     if mended:
         warnings.warn(
             f"{mended} of {len(answers)} answers started one character off "
             "in `y`; they were moved to where their text stands.",
+            stacklevel=5,
+        )
+    if lost:
+        warnings.warn(
+            f"{len(lost)} of {len(answers)} answers in `y` hold nothing that "
+            f"the tokenizer keeps (such as {lost[0]!r}); they were labelled "
+            "as no answer.",
             stacklevel=5,
         )
     return spans

@@ -60,6 +60,7 @@ class TaskPreset(Preset):
         strict=True,
         load_weights=True,
         preprocessor=FROM_SOURCE,
+        new_head=False,
         **kwargs,
     ):
         """A task model with the weights of a checkpoint.
@@ -73,6 +74,8 @@ class TaskPreset(Preset):
             strict, load_weights: likewise.
             preprocessor: left out, it is built from the source; `None` gives
                 a model that takes ids.
+            new_head: bool. `True` draws the head anew, also where the
+                source has one for the same labels.
             **kwargs: arguments of the class, for instance `num_classes`,
                 which otherwise come from the source.
         """
@@ -94,7 +97,10 @@ class TaskPreset(Preset):
         model = cls(backbone, preprocessor=preprocessor, **arguments)
         if load_weights:
             model.load_report = checkpoints.load_weights(
-                model, checkpoint, strict, _other_classes(found, kwargs)
+                model,
+                checkpoint,
+                strict,
+                new_head or _other_classes(found, kwargs),
             )
         return model
 

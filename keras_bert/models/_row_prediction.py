@@ -5,6 +5,8 @@ and widths and batch sizes are few: a compiled step is traced for at most
 seven widths (`_texts.BUCKETS`) and the powers of two up to the batch size.
 """
 
+import contextlib
+
 import keras
 import numpy as np
 
@@ -27,22 +29,36 @@ def predict_rows(model, rows, batch_size=32, verbose=0, callbacks=None):
     arrays that the model gives for them.
     """
     batch_size = batch_size or 32
-    order = np.argsort(-rows.lengths, kind="stable")
-    batches = [
-        order[start : start + batch_size]
-        for start in range(0, len(order), batch_size)
-    ]
+    steps = -(-len(rows.lengths) // batch_size)
+    with _begun(model, callbacks, verbose, steps) as begun:
+        yield from _batches(model, rows, batch_size, begun)
+
+
+@contextlib.contextmanager
+def _begun(model, callbacks, verbose, steps):
+    """The callbacks of one `predict` of so many batches."""
     if not isinstance(callbacks, keras.callbacks.CallbackList):
         callbacks = keras.callbacks.CallbackList(
             callbacks,
             add_progbar=verbose != 0,
             verbose=verbose,
             epochs=1,
-            steps=len(batches),
+            steps=steps,
             model=model,
         )
     callbacks.on_predict_begin()
-    for step, numbers in enumerate(batches):
+    yield callbacks
+    callbacks.on_predict_end()
+
+
+def _batches(model, rows, batch_size, callbacks, done=0):
+    """As `predict_rows`; `done`: batches before these."""
+    order = np.argsort(-rows.lengths, kind="stable")
+    batches = [
+        order[start : start + batch_size]
+        for start in range(0, len(order), batch_size)
+    ]
+    for step, numbers in enumerate(batches, done):
         callbacks.on_predict_batch_begin(step)
         outputs = model.predict_on_batch(
             rows.batch(
@@ -56,7 +72,6 @@ def predict_rows(model, rows, batch_size=32, verbose=0, callbacks=None):
         )
         callbacks.on_predict_batch_end(step, {"outputs": outputs})
         yield numbers, outputs
-    callbacks.on_predict_end()
 
 
 def predict_texts(
@@ -73,19 +88,27 @@ def predict_texts(
     Yields per text its number, its number of tokens (of the longest of its
     rows) and the array that the model gives for it; not in order.
     """
+    batch_size = batch_size or 32
     arrays = model._text_arrays(x)
     if steps is not None:
-        arrays = tuple(array[: steps * (batch_size or 32)] for array in arrays)
-    for start in range(0, len(arrays[0]), _CHUNK):
-        part = tuple(array[start : start + _CHUNK] for array in arrays)
-        rows = _PaddedRows(
-            model.preprocessor.rows(part[0] if len(part) == 1 else part)
-        )
-        for numbers, outputs in predict_rows(
-            model, rows, batch_size, verbose, callbacks
-        ):
-            lengths = rows.lengths[numbers]
-            yield from zip(start + numbers, lengths, outputs, strict=True)
+        arrays = tuple(array[: steps * batch_size] for array in arrays)
+    count = len(arrays[0])
+    chunks = [
+        (start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)
+    ]
+    sizes = [-(-(stop - start) // batch_size) for start, stop in chunks]
+    with _begun(model, callbacks, verbose, sum(sizes)) as begun:
+        done = 0
+        for (start, stop), size in zip(chunks, sizes, strict=True):
+            part = tuple(array[start:stop] for array in arrays)
+            rows = _PaddedRows(
+                model.preprocessor.rows(part[0] if len(part) == 1 else part)
+            )
+            found = _batches(model, rows, batch_size, begun, done)
+            for numbers, outputs in found:
+                lengths = rows.lengths[numbers]
+                yield from zip(start + numbers, lengths, outputs, strict=True)
+            done += size
 
 
 class _PaddedRows:

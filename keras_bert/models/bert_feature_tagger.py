@@ -87,6 +87,8 @@ class BertFeatureTagger(BertTokenClassifier):
             if not isinstance(value, int) or value < 1:
                 raise invalid(name, "a positive int", value)
         backbone.trainable = False
+        if isinstance(hidden_layers, int):
+            hidden_layers = (hidden_layers,)
         self.hidden_layers = (
             None if hidden_layers is None else list(hidden_layers)
         )
@@ -97,7 +99,9 @@ class BertFeatureTagger(BertTokenClassifier):
         numbers = self.hidden_layers
         if numbers is None:
             numbers = range(1, count)
-        if not numbers or any(not -count <= n < count for n in numbers):
+        if not numbers or any(
+            not isinstance(n, int) or not -count <= n < count for n in numbers
+        ):
             raise invalid(
                 "hidden_layers",
                 f"None, or a list of ints from {-count} to {count - 1}, "

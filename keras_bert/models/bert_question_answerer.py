@@ -227,20 +227,24 @@ class BertQuestionAnswerer(BertWindowTask):
             ]
         return results[0] if single else results
 
-    def predict_n_best(self, x, batch_size=None, verbose="auto"):
+    def predict_n_best(
+        self, x, batch_size=None, verbose="auto", callbacks=None
+    ):
         """The n_best answers and the null span of each question.
 
         Args:
             x: a pair (tuple) of questions and contexts.
-            batch_size, verbose: as in `predict`.
+            batch_size, verbose, callbacks: as in `predict`.
 
         Returns per question a pair: a list of dicts `text`, `start`, `end`,
         `start_logit`, `end_logit`, best first; and the null span, with the
         attributes `start_logit`, `end_logit` and `score`.
         """
+        if self.preprocessor is None:
+            raise invalid("preprocessor", "one, to read texts", None)
         examples = self._checked(x)
         features = self._featurise(examples)
-        batches = self._batches(features, batch_size, verbose)
+        batches = self._batches(features, batch_size, verbose, callbacks)
         return list(self._ranked(features, examples, batches))
 
 

@@ -176,13 +176,14 @@ class BertTokenClassifier(BertWindowTask):
     def _results(self, features, examples, batches):
         return word_outputs(features, batches, self.num_classes)
 
-    def tag(self, words, batch_size=32):
+    def tag(self, words, batch_size=32, callbacks=None):
         """The label of each word.
 
         Args:
             words: one text, a list of words or a string, which is split at
                 whitespace; or a list of lists of words, a batch.
             batch_size: int.
+            callbacks: as in `predict`.
 
         Returns a list of labels (ids where the model has no names), or for a
         batch a list of such lists.
@@ -191,7 +192,9 @@ class BertTokenClassifier(BertWindowTask):
             words = words.split()
         single = len(words) == 0 or isinstance(words[0], str)
         texts = [list(words)] if single else words
-        outputs = self.predict(texts, batch_size=batch_size, verbose=0)
+        outputs = self.predict(
+            texts, batch_size=batch_size, verbose=0, callbacks=callbacks
+        )
         results = [
             [self._label_of(scores) for scores in logits] for logits in outputs
         ]

@@ -8,13 +8,15 @@
 
 A bare B, I, E or S is a prefix of entities without a type. One rule reads all
 schemes, that of conlleval: an entity begins at B and S, after E and S, after
-O, and where the type changes. U and L (BILOU) are other names of S and E.
+O, and where the type changes. U and L (BILOU) are other names of S and E, and
+M (BMES) of I. conlleval knows tags without prefix only with its option -r,
+where every word is an entity of its own; here neighbours join.
 
 Source: conlleval of https://www.clips.uantwerpen.be/conll2000/chunking/
 """
 
 SCHEMES = ("iob1", "iob2", "bioes")
-_SAME = {"U": "S", "L": "E"}
+_SAME = {"U": "S", "L": "E", "M": "I"}
 
 
 def split_tag(tag):

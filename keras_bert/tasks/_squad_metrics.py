@@ -15,6 +15,8 @@ the characters.
 """
 
 import collections
+import functools
+import operator
 import re
 import string
 import unicodedata
@@ -82,10 +84,12 @@ def scores_v1(golds, predictions, unit="words"):
     """`exact_match` and `f1`; a question without a prediction counts 0."""
     exact, f1 = raw_scores(golds, predictions, unit, second=False)
     total = len(golds)
-    return {
-        "exact_match": 100.0 * sum(exact.values()) / total,
-        "f1": 100.0 * sum(f1.values()) / total,
-    }
+    # One by one, as the script does: `sum` rounds otherwise since Python 3.12.
+    exact, f1 = (
+        functools.reduce(operator.add, scores.values(), 0.0)
+        for scores in (exact, f1)
+    )
+    return {"exact_match": 100.0 * exact / total, "f1": 100.0 * f1 / total}
 
 
 def scores_v2(golds, predictions, na_probs, na_prob_threshold, unit="words"):
@@ -113,12 +117,7 @@ def scores_v2(golds, predictions, na_probs, na_prob_threshold, unit="words"):
             for name, value in part.items():
                 result[f"{prefix}_{name}"] = value
     if na_probs is not None:
-        for name, scores in zip(("exact", "f1"), raw, strict=True):
-            best, threshold = best_threshold(
-                golds, predictions, scores, na_probs
-            )
-            result[f"best_{name}"] = best
-            result[f"best_{name}_thresh"] = threshold
+        result |= best_thresholds(golds, predictions, na_probs, unit)
     return result
 
 
@@ -129,6 +128,17 @@ def _means(exact, f1):
         "f1": 100.0 * sum(f1.values()) / total,
         "total": total,
     }
+
+
+def best_thresholds(golds, predictions, na_probs, unit="words"):
+    """`best_exact`, `best_f1` and their thresholds, as the script has them."""
+    result = {}
+    raw = raw_scores(golds, predictions, unit)
+    for name, scores in zip(("exact", "f1"), raw, strict=True):
+        best, threshold = best_threshold(golds, predictions, scores, na_probs)
+        result[f"best_{name}"] = best
+        result[f"best_{name}_thresh"] = threshold
+    return result
 
 
 def best_threshold(golds, predictions, scores, na_probs, ties=False):

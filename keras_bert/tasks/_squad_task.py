@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from pathlib import Path
 
 from keras_bert._errors import invalid
@@ -13,13 +14,16 @@ from keras_bert.tasks import squad
 from keras_bert.tasks.task import Task
 
 
-def find(data, split):
+def find(data, split, version):
     """The file of a split in a folder (`dev-v1.1.json`), or the file."""
     path = Path(data)
     if not path.is_dir():
         return path
     names = sorted(file.name for file in path.glob("*.json"))
     found = [name for name in names if split in name]
+    if len(found) > 1:
+        # Both versions may stand in one folder: train-v1.1, train-v2.0.
+        found = [name for name in found if version in name] or found
     if len(found) != 1:
         raise invalid(
             "data",
@@ -30,22 +34,56 @@ def find(data, split):
 
 
 def _read(data, split, second, **_):
-    file = find(data, split)
-    rows, places = squad.read_with_places(file, split)
+    file = find(data, split, "v2" if second else "v1")
+    rows, places, impossible = squad.read_with_places(file, split)
     rows["groups"] = _groups(places)
-    if split == "train" and not second and rows["y"] is not None:
-        unanswered = [
-            key for key, gold in zip(rows["ids"], rows["y"], strict=True)
-            if not gold
-        ]  # fmt: skip
-        if unanswered:
-            raise invalid(
-                "data",
-                "an answer to every question, or the task squad-v2",
-                f"{len(unanswered)} of {file} without: "
-                + squad.named(unanswered),
-            )
-    return rows
+    if split != "train" or second or rows["y"] is None:
+        return rows
+    if impossible:
+        raise invalid(
+            "data",
+            "an answer to every question, or the task squad-v2",
+            f"{len(impossible)} of {file} without: {squad.named(impossible)}",
+        )
+    return _answered(rows, file)
+
+
+def _answered(rows, file):
+    """The questions with an answer: TriviaQA has some without."""
+    kept = [number for number, gold in enumerate(rows["y"]) if gold]
+    if len(kept) == len(rows["y"]):
+        return rows
+    if not kept:
+        raise invalid(
+            "data",
+            f"an answer to some question of {file}, or the task squad-v2",
+            f"none for {squad.named(rows['ids'])}",
+        )
+    left_out = sorted(set(range(len(rows["y"]))) - set(kept))
+    note = (
+        f"{len(left_out)} questions without an answer were left out: "
+        + squad.named([rows["ids"][number] for number in left_out])
+    )
+    return {
+        **rows,
+        "x": tuple([part[i] for i in kept] for part in rows["x"]),
+        **{name: [rows[name][i] for i in kept]
+           for name in ("y", "ids", "groups")},
+        "notes": [*rows["notes"], note],
+    }  # fmt: skip
+
+
+def _windows(model, rows):
+    """The windows of all questions; what does not fit is named by its id."""
+    try:
+        return model.preprocessor.windows(*rows["x"])
+    except ValueError as error:
+        message = re.sub(
+            r"question (\d+)",
+            lambda found: f"question {rows['ids'][int(found[1])]}",
+            str(error),
+        )
+        raise ValueError(message) from error
 
 
 def _groups(places):
@@ -55,7 +93,7 @@ def _groups(places):
     return articles if len(set(articles)) >= 10 else paragraphs
 
 
-def _predict(model, rows, second, batch_size=32, **options):
+def _predict(model, rows, second, batch_size=32, callbacks=None, **options):
     given = _given(options)
     settings = model.preprocessor
     if given != {name: getattr(settings, name) for name in given}:
@@ -63,7 +101,9 @@ def _predict(model, rows, second, batch_size=32, **options):
             {**settings.get_config(), **given}
         )
         model.preprocessor = settings
-    ranked = model.predict_n_best(rows["x"], batch_size=batch_size, verbose=0)
+    ranked = model.predict_n_best(
+        rows["x"], batch_size=batch_size, verbose=0, callbacks=callbacks
+    )
     threshold = settings.null_threshold
     return answers.predictions_of(
         rows["ids"],
@@ -82,6 +122,9 @@ def _score(rows, predictions, second, f1_unit="words", **_):
     texts = answers.texts(predictions)
     result = squad.score(golds, texts, None, 1.0, second, f1_unit)
     if second:
+        result |= metrics.best_thresholds(
+            golds, texts, predictions["null_odds"], f1_unit
+        )
         result |= answers.tuned(predictions, golds, f1_unit)
         result["null_threshold"] = predictions["threshold"]
     return result
@@ -160,8 +203,10 @@ def _task(name, second, **arguments):
         write=lambda rows, found, path, **_: answers.write(found, path),
         combine=answers.combined,
         report=bound(_report),
+        windows=_windows,
         check=lambda model, rows: labels.notes(model.preprocessor, rows),
         preprocessor_arguments=bound(_settings),
+        kept=("f1_unit",),
         sequence_length=384,
         learning_rate=5e-5,
         writes_folder=True,
@@ -199,7 +244,8 @@ _NULL_THRESHOLD = {
     "help": 'a question gets "" when its null odds exceed this (finetune '
     "finds the value of the best F1 on dev)",
 }
-# Epochs, batches and rates of Devlin et al. (2018), sections 4.2 and 4.3.
+# Batches and rates of Devlin et al. (2018), sections 4.2 and 4.3; there 2.0
+# was trained for 2 epochs.
 TASKS = (
     _task("squad-v1", False, metric="f1", options=_OPTIONS),
     _task(
@@ -209,6 +255,5 @@ TASKS = (
         tune=_tune,
         options={**_OPTIONS, "null_threshold": _NULL_THRESHOLD},
         batch_size=48,
-        epochs=2,
     ),
 )

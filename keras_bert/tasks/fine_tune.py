@@ -8,6 +8,7 @@ import keras
 from keras_bert import checkpoints
 from keras_bert import models
 from keras_bert._errors import invalid
+from keras_bert.tasks._run_folder import result_of
 from keras_bert.tokenizers import BertTokenizer
 from keras_bert.training import AdamW
 from keras_bert.training import BestWeights
@@ -55,6 +56,8 @@ def new_model(
     model = model_class.from_preset(
         source,
         preprocessor=preprocessor,
+        # A head for another task means something else, whatever its labels.
+        new_head=result_of(source).get("task", task.name) != task.name,
         **task.model_arguments(rows, **options),
     )
     if layers.reinitialise is not None:
@@ -137,6 +140,10 @@ def fine_tune(
     model.compile(optimizer=optimizer_of(recipe, model, layers))
     notes = [note for rows in (train, *dev.values()) for note in rows["notes"]]
     epochs, _ = recipe.epochs_for(len(train["ids"]))
+    if epochs > recipe.epochs and task.windows is not None:
+        # Long texts are several rows: fewer epochs give the least of steps.
+        rows = len(task.windows(model, train).rows)
+        epochs, _ = recipe.epochs_for(max(1, rows))
     callbacks, best = list(callbacks), None
     if patience is not None:
         rows = next(iter(dev.values()))

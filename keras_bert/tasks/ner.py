@@ -51,6 +51,8 @@ def convert(tags, scheme):
 def evaluate(gold, predicted):
     """Entities found, as conlleval counts them: same place and same type.
 
+    Neighbours with the same tag without a prefix are one entity.
+
     Args:
         gold, predicted: lists of sentences, each a list of tags in any
             scheme.
@@ -63,7 +65,11 @@ def evaluate(gold, predicted):
         ValueError: if the numbers of sentences or of tags differ.
     """
     for name, tags in (("gold", gold), ("predicted", predicted)):
-        if isinstance(tags, str) or any(isinstance(one, str) for one in tags):
+        if not isinstance(tags, list | tuple) or not all(
+            isinstance(one, list | tuple)
+            and all(isinstance(tag, str) for tag in one)
+            for one in tags
+        ):
             raise invalid(
                 name, "a list of sentences, each a list of tags", tags
             )
@@ -105,6 +111,9 @@ def _read(data, split, context="sentence", scheme=None, **_):
     sentences = _conll.read(file)
     tags = convert(sentences.tags, scheme)
     words, documents = sentences.words, sentences.documents
+    notes = []
+    if sentences.comments:
+        notes.append(f"{sentences.comments:,} lines of comment in {file}")
     if context == "document":
         if documents[-1] == 0:
             raise invalid(
@@ -130,7 +139,7 @@ def _read(data, split, context="sentence", scheme=None, **_):
         "y": y if tags else None,
         "ids": ids,
         "lengths": dict(zip(ids, lengths, strict=True)),
-        "notes": [],
+        "notes": notes,
     }
 
 
@@ -152,9 +161,11 @@ def _labels(rows, **_):
     return {"labels": ["O", *kinds]}
 
 
-def _predict(model, rows, batch_size=32, **_):
+def _predict(model, rows, batch_size=32, callbacks=None, **_):
+    if model.labels is None:
+        raise invalid("model", "a model with names of its labels", None)
     return {
-        "tags": model.tag(rows["x"], batch_size=batch_size),
+        "tags": model.tag(rows["x"], batch_size, callbacks),
         "labels": model.labels,
     }
 
@@ -163,8 +174,8 @@ def _score(rows, predictions, **_):
     result = evaluate(
         _sentences(rows, rows["y"]), _sentences(rows, predictions["tags"])
     )
-    known = set(predictions["labels"] or ())
-    unseen = [t for tags in rows["y"] for t in tags if known and t not in known]
+    known = set(predictions["labels"])
+    unseen = [t for tags in rows["y"] for t in tags if t not in known]
     if unseen:
         result["tags_not_in_training"] = {
             tag: unseen.count(tag) for tag in sorted(set(unseen))
@@ -178,8 +189,9 @@ def _write(rows, predictions, path, **_):
     if rows["y"] is not None:
         columns.append(_sentences(rows, rows["y"]))
     columns.append(_sentences(rows, predictions["tags"]))
-    spaces = any(" " in word for words in columns[0] for word in words)
-    separator = "\t" if spaces else " "
+    # A space would part such a word, and lose an empty one.
+    tabs = any(" " in word or not word for row in columns[0] for word in row)
+    separator = "\t" if tabs else " "
     with Path(path).open("w", encoding="utf-8", newline="\n") as file:
         for sentence in zip(*columns, strict=True):
             for cells in zip(*sentence, strict=True):
@@ -239,6 +251,7 @@ TASK = Task(
     metric="f1",
     write=_write,
     report=_report,
+    windows=lambda model, rows: model.preprocessor.windows(rows["x"]),
     model_arguments=_labels,
     kept=("context", "scheme"),
     options={

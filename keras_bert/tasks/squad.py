@@ -19,8 +19,9 @@ def read(file, split=None):
 
     Answers of training data have to stand where the file says. One that is
     off by one character is moved when only one of the two places fits, and
-    counted; others are refused. With the split "dev" or "test" they are only
-    counted, since the metric compares texts.
+    one that differs by upper and lower case alone (TriviaQA) is taken as the
+    context has it; both are counted. Others are refused. With the split "dev"
+    or "test" they are only counted, since the metric compares texts.
 
     Args:
         file: path of a JSON file in the layout of SQuAD.
@@ -38,14 +39,17 @@ def read(file, split=None):
 
 
 def read_with_places(file, split=None):
-    """`read`, and per question the numbers of its article and paragraph."""
+    """`read`; per question the numbers of its article and paragraph; and the
+    ids of the questions that are said to have no answer."""
     questions, contexts, ids, golds, places = [], [], [], [], []
+    impossible = []
     for qa, context, place, numbers in _questions(_loaded(file, "file"), file):
         places.append(numbers)
         questions.append(_field(qa, "question", place, kind=str))
         contexts.append(context)
         ids.append(qa["id"])
-        golds.append(_answers(qa, place))
+        golds.append(_answers(qa, place, split))
+        impossible += [qa["id"]] * bool(qa.get("is_impossible"))
     if not ids:
         raise invalid("file", "at least one question", str(file))
     notes = []
@@ -55,7 +59,7 @@ def read_with_places(file, split=None):
             notes.append(f"{len(empty)} with an empty {name}: {named(empty)}")
     rows = {"x": (questions, contexts), "y": None, "ids": ids, "notes": notes}
     if all(gold is None for gold in golds):
-        return rows, places
+        return rows, places, impossible
     for key, gold in zip(ids, golds, strict=True):
         if gold is None:
             raise invalid(
@@ -64,7 +68,7 @@ def read_with_places(file, split=None):
                 f"question {key} without",
             )
     golds, more = _located(golds, contexts, ids, file, split)
-    return {**rows, "y": golds, "notes": notes + more}, places
+    return {**rows, "y": golds, "notes": notes + more}, places, impossible
 
 
 def evaluate(
@@ -191,7 +195,7 @@ def _field(parent, key, place, argument="file", kind=list):
     return found
 
 
-def _answers(qa, place):
+def _answers(qa, place, split):
     """The gold answers; `[]` if there are none, `None` if nobody says so."""
     if qa.get("is_impossible"):
         return []
@@ -201,7 +205,11 @@ def _answers(qa, place):
     for answer in _field(qa, "answers", place):
         text = _field(answer, "text", place, kind=str)
         start = answer.get("answer_start")
-        if not isinstance(start, int) or start < 0 or not text:
+        if split in ("dev", "test") and not isinstance(start, int):
+            start = -1
+        elif split not in ("dev", "test") and (
+            not isinstance(start, int) or start < 0 or not text
+        ):
             raise invalid(
                 "file", f"a text and an `answer_start` in {place}", answer
             )
@@ -212,7 +220,7 @@ def _answers(qa, place):
 def _located(golds, contexts, ids, file, split):
     """The answers at the places where they stand, and notes on them."""
     strict = split not in ("dev", "test")
-    mended, lost, found = [], [], []
+    mended, cased, lost, found = [], [], [], []
     for key, context, answers in zip(ids, contexts, golds, strict=True):
         kept = []
         for answer in answers:
@@ -221,6 +229,10 @@ def _located(golds, contexts, ids, file, split):
             if place is not None:
                 mended += [key] * place[2]
                 answer = {"text": text, "start": place[0]}
+            elif strict and _same_letters(context, text, start):
+                cased.append(key)
+                text = context[start : start + len(text)]
+                answer = {"text": text, "start": start}
             elif strict:
                 stands = _whereabouts(context, text, start)
                 raise invalid(
@@ -239,12 +251,21 @@ def _located(golds, contexts, ids, file, split):
             f"{len(mended)} answers started one character off and were moved: "
             f"{named(mended)}"
         )
+    if cased:
+        notes.append(
+            f"{len(cased)} answers differ from their context by upper and "
+            f"lower case and were taken from there: {named(cased)}"
+        )
     if lost:
         notes.append(
             f"{len(lost)} answers do not stand at their answer_start (the "
             f"metric compares texts): {named(lost)}"
         )
     return found, notes
+
+
+def _same_letters(context, text, start):
+    return context[start : start + len(text)].lower() == text.lower()
 
 
 def _whereabouts(context, text, start):

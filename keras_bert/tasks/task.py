@@ -25,8 +25,9 @@ class Task:
             where one file is parted into train and dev, they stay together.
             `data` is a file, or a folder in which the file of the split
             ("train", "dev", "test" or a name in `dev` and `test`) is found.
-        predict: `(model, rows, batch_size=32, **options)` -> predictions, of
-            whatever form the three functions below understand.
+        predict: `(model, rows, batch_size=32, callbacks=None, **options)` ->
+            predictions, of whatever form the three functions below
+            understand.
         score: `(rows, predictions, **options)` -> dict of figures.
         metric: the figure that stands for the result. Greater is better.
         write: `(rows, predictions, path, **options)` -> list of the paths
@@ -34,6 +35,9 @@ class Task:
         combine: `(list of predictions)` -> the predictions of the ensemble.
         report: `(rows, predictions, folder, **options)`: files for people,
             such as misread examples, into the run folder.
+        windows: `(model, rows)` -> an object with `rows`, what the model reads
+            of texts that may be several rows each; it raises for a text that
+            cannot be read. None where a text is one row.
         check: `(model, rows)` -> sentences on training rows that the model
             cannot represent as they are.
         tune: `(model, predictions, figures)` -> predictions: sets what the
@@ -63,6 +67,7 @@ class Task:
     write: Callable
     combine: Callable | None = None
     report: Callable | None = None
+    windows: Callable | None = None
     check: Callable | None = None
     tune: Callable | None = None
     model_arguments: Callable = _nothing

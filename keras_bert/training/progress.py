@@ -11,7 +11,7 @@ class Progress(keras.callbacks.Callback):
 
     On a terminal one line is written anew about four times a second;
     elsewhere (a log file, CI) there is one line every `interval` seconds.
-    Use it with `fit(..., verbose=0)`.
+    Use it with `fit(..., verbose=0)` or `predict(..., verbose=0)`.
 
     The estimate leaves out the first step, which compiles.
 
@@ -82,6 +82,16 @@ class Progress(keras.callbacks.Callback):
 
     def on_train_end(self, logs=None):
         self._write(self.line(logs, time.monotonic()), last=True)
+
+    def on_predict_begin(self, logs=None):
+        self.on_train_begin()
+        self._before = self.first
+
+    def on_predict_batch_end(self, batch, logs=None):
+        self.on_train_batch_end(batch)
+
+    def on_predict_end(self, logs=None):
+        self.on_train_end()
 
     def line(self, logs, now):
         """The text for the state at the moment `now`."""

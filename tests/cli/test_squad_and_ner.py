@@ -7,7 +7,6 @@ import pytest
 
 import keras_bert
 from keras_bert.cli import finetune
-from keras_bert.cli.main import build_parser
 from keras_bert.cli.main import main
 from keras_bert.tasks import squad
 from keras_bert.tasks.table import TASKS
@@ -52,10 +51,7 @@ def data(tmp_path_factory):
 
 
 def _parted(path):
-    words = ["finetune", "squad-v2", "--data", str(path)]
-    args = build_parser().parse_args([*words, "--model", "m", "-o", "o"])
-    task = TASKS["squad-v2"]
-    train, dev = finetune.rows_of(args, task, {})
+    train, dev = finetune.rows_of(str(path), TASKS["squad-v2"], {})
     return train, dev["dev"]
 
 
@@ -148,6 +144,12 @@ def test_files_evaluate_and_the_official_script_agree(
     for key, value in official.items():
         assert found[key] == dev[key] == value
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    # The best thresholds as the script has them from null_odds.json.
+    official = squad.evaluate(
+        file, out / "predictions.json", out / "null_odds.json"
+    )
+    for key in ("best_exact", "best_exact_thresh", "best_f1", "best_f1_thresh"):
+        assert found[key] == official[key]
     # An ensemble of a run with itself is that run.
     code, twice = run_json(
         *("evaluate", "squad-v2", "--data", file, "--model", squad_run),
@@ -232,6 +234,8 @@ def test_squad_1_starts_from_another_task(
     # A tag seen in dev alone is reported.
     assert result["dev"]["tags_not_in_training"] == {"I-THING": 1}
     assert result["labels"] == ["O", "I-ANIMAL"]
+    report = (tmp_path / "ner" / "report.md").read_text()
+    assert "tags in dev that training has not: I-THING (1)" in report
     names = {path.name for path in (tmp_path / "ner").iterdir()}
     assert {"confusion.tsv", "misread.jsonl", "report.md"} <= names
 

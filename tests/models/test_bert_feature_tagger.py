@@ -119,6 +119,7 @@ def test_a_preset_and_a_file_hold_everything(trained, tmp_path):
     ("arguments", "message"),
     [
         ({"hidden_layers": [3]}, "`hidden_layers`.*-3 to 2"),
+        ({"hidden_layers": ["last"]}, "`hidden_layers`.*ints"),
         ({"hidden_layers": []}, "`hidden_layers`.*one at least"),
         ({"combine": None}, "`combine`"),
         ({"combine": "mean"}, "`combine`"),

@@ -185,6 +185,21 @@ def test_users_27_a_start_off_by_one_is_mended_and_counted(untrained):
     np.testing.assert_allclose(found, right, atol=1e-5)
 
 
+def test_an_answer_of_nothing_is_labelled_as_none(untrained):
+    context = "a \x00 fox"
+    x = (["fox", "fox"], [context] * 2)
+    answers = [{"text": "\x00", "start": 2}, {"text": "fox", "start": 4}]
+    with pytest.warns(UserWarning, match="1 of 2 answers in `y`.*keeps"):
+        _, y, _ = untrained._text_batch(x, answers, None)
+    assert list(y["start"] > 0) == list(y["end"] > 0) == [False, True]
+
+
+def test_texts_need_a_preprocessor(make_backbone):
+    model = keras_bert.BertQuestionAnswerer(make_backbone(num_layers=1))
+    with pytest.raises(ValueError, match="`preprocessor`"):
+        model.answer("who ?", "a fox", top_k=2)
+
+
 def test_users_24_no_valid_span_gives_the_empty_text(make):
     model = make(n_best=1, max_answer_length=1, null_threshold=None)
     # With one start and one end per window most questions have no span, an

@@ -1,5 +1,6 @@
 """The text classifier on raw strings, pairs, numbers and names."""
 
+import io
 import json
 
 import keras
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 import keras_bert
+from keras_bert.models import _row_prediction
+from keras_bert.training import Progress
 
 TEXTS = ["good film", "bad film", "the film was fun .", "it was dull"] * 4
 NAMES = ["good", "bad", "good", "bad"] * 4
@@ -286,3 +289,23 @@ def test_backbone_must_fit_tokenizer_and_head(make_backbone, tokenizer):
 def test_learning_rate_with_own_optimizer_is_refused(classifier):
     with pytest.raises(ValueError, match="learning_rate"):
         classifier.compile(optimizer="sgd", learning_rate=0.1)
+
+
+def test_progress_counts_all_batches_of_a_prediction(
+    tokenizer, make_backbone, monkeypatch
+):
+    """Texts are tokenized a part at a time, and it is one prediction."""
+    model = keras_bert.BertTextClassifier(
+        make_backbone(num_layers=1), labels=["a", "b"],
+        preprocessor=tokenizer,
+    )  # fmt: skip
+    texts = ["a dog " * (1 + n % 3) for n in range(8)]
+    whole = model.predict(texts, batch_size=2, verbose=0)
+    monkeypatch.setattr(_row_prediction, "_CHUNK", 3)
+    out = io.StringIO()
+    progress = Progress(stream=out, interval=0)
+    parts = model.predict(texts, batch_size=2, verbose=0, callbacks=[progress])
+    np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-6)
+    # Parts of 3, 3 and 2 texts: two, two and one batches.
+    lines = [line.split(",")[0] for line in out.getvalue().splitlines()]
+    assert lines == [f"step {n}/5" for n in (1, 2, 3, 4, 5, 5)]

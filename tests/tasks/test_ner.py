@@ -67,6 +67,34 @@ def test_odd_white_space_is_part_of_a_word(write):
     assert ner.read(write("New York\tB-x\n")) == ([["New York"]], [["B-x"]])
 
 
+def test_comments_before_a_sentence_are_left_out(write):
+    # The layout of GermEval 2014: number, word, outer and inner tag.
+    germ = "1\tAm\tO\tO\n2\tMain\tB-LOC\tB-X\n\n"
+    germ = "#\thttp://de.example [2009-10-17]\n" + germ
+    assert ner.read(write(germ * 2)) == (
+        [["Am", "Main"]] * 2, [["O", "B-LOC"]] * 2,
+    )  # fmt: skip
+    # CoNLL-2012: documents are marked by comments, between blank lines.
+    part = "#begin document (a); part 000\na\t0\tB-P\n\nb\t0\tO\n\n"
+    path = write((part + "#end document\n") * 2)
+    assert ner.read(path) == ([["a"], ["b"]] * 2, [["B-P"], ["O"]] * 2)
+    rows = TASKS["ner"].read(path, "train", context="document")
+    assert rows["x"] == [["a", "b"]] * 2
+    assert rows["notes"][0].startswith("4 lines of comment")
+    # As wide as a word with its tag, but no tag.
+    words, tags = ner.read(write("# one\na B-x\nb O\n\n# two\nc O\n"))
+    assert (words, tags) == ([["a", "b"], ["c"]], [["B-x", "O"], ["O"]])
+
+
+def test_a_number_sign_can_be_a_word(write):
+    # As in emerging.dev.conll of WNUT-17.
+    assert ner.read(write("#\tO\na\tB-x\n")) == ([["#", "a"]], [["O", "B-x"]])
+    assert ner.read(write("#a\tB-x\n\nb\tO\n"))[0] == [["#a"], ["b"]]
+    assert ner.read(write("#\n\nb\n"))[0] == [["#"], ["b"]]
+    # Tags without prefixes cannot be told from other words.
+    assert ner.read(write("#a PER\nb O\n"))[1] == [["PER", "O"]]
+
+
 def test_words_alone_have_no_tags(write):
     assert ner.read(write("a\nb\n\nc\n")) == ([["a", "b"], ["c"]], None)
 
@@ -124,6 +152,9 @@ def test_tags_of_all_kinds_are_understood():
     # BILOU is BIOES with other letters.
     bilou = ["B-P", "L-P", "U-P", "O", "U-L"]
     assert ner.convert([bilou], "bioes") == [SCHEMES["bioes"]]
+    # So is BMES.
+    bmes = ["B-P", "M-P", "E-P", "S-P", "O"]
+    assert entities(bmes) == [("P", 0, 3), ("P", 3, 4)]
     # Without a prefix neighbours of a type are one entity.
     assert entities(["P", "P", "O", "L", "U"]) == [
         ("P", 0, 2), ("L", 3, 4), ("U", 4, 5),
@@ -257,3 +288,18 @@ def test_all_o_is_nothing_to_learn_from():
         TASKS["ner"].model_arguments({"y": [["O"]]})
     found = TASKS["ner"].model_arguments({"y": [["B-x", "O"], ["B-a"]]})
     assert found == {"labels": ["O", "B-a", "B-x"]}
+
+
+@pytest.mark.parametrize("tags", [None, "O", ["O"], [[0, 1]], [None]])
+def test_tags_are_lists_of_names(tags):
+    with pytest.raises(ValueError, match="`gold`.*a list of sentences"):
+        ner.evaluate(tags, [["O", "O"]])
+    with pytest.raises(ValueError, match="`predicted`.*a list of sentences"):
+        ner.evaluate([["O", "O"]], tags)
+
+
+def test_an_empty_word_is_written_as_it_is_read(write, tmp_path):
+    rows = TASKS["ner"].read(write("a\tO\n\tB-x\n"), "dev")
+    found = {"tags": rows["y"], "labels": ["O", "B-x"]}
+    (path,) = TASKS["ner"].write(rows, found, tmp_path / "out")
+    assert ner.read(path) == (rows["x"], rows["y"])

@@ -7,6 +7,7 @@ import pytest
 import keras_bert
 from keras_bert.tasks import _squad_labels as labels
 from keras_bert.tasks import squad
+from keras_bert.tasks.table import TASKS
 
 CONTEXT = "Berlin has 10 inhabitants."
 
@@ -75,6 +76,50 @@ def test_users_27_a_start_off_by_one_is_mended_and_counted(write, start):
     assert rows["notes"] == [
         "1 answers started one character off and were moved: a"
     ]
+
+
+def test_answers_of_trivia_qa_are_taken_from_the_context(write):
+    """convert_to_squad_format.py writes aliases in lower case, and keeps
+    questions without any."""
+    path = write(_qa("a", (("berlin", 0),)), _qa("b", ()))
+    rows = squad.read(path, "train")
+    assert rows["y"] == [[{"text": "Berlin", "start": 0}], []]
+    assert rows["notes"] == [
+        "1 answers differ from their context by upper and lower case and were "
+        "taken from there: a"
+    ]
+    found = TASKS["squad-v1"].read(path, "train")
+    assert (found["ids"], found["y"]) == (["a"], rows["y"][:1])
+    assert found["x"] == (["How many?"], [CONTEXT])
+    assert found["notes"][1] == (
+        "1 questions without an answer were left out: b"
+    )
+    # Said to have none: that is SQuAD 2.0.
+    path = write(_qa("a"), _qa("b", (), is_impossible=True))
+    with pytest.raises(ValueError, match="`data`.*squad-v2.*: b"):
+        TASKS["squad-v1"].read(path, "train")
+    with pytest.raises(ValueError, match="`data`.*an answer to some"):
+        TASKS["squad-v1"].read(write(_qa("b", ())), "train")
+
+
+def test_dev_answers_need_no_place(write):
+    qa = _qa("a", ())
+    qa["answers"] = [{"text": "10"}]
+    rows = squad.read(write(qa), "dev")
+    assert rows["y"] == [[{"text": "10", "start": -1}]]
+    assert rows["notes"][0].startswith("1 answers do not stand")
+    with pytest.raises(ValueError, match="`file`.*`answer_start`"):
+        squad.read(write(qa), "train")
+
+
+def test_both_versions_may_stand_in_one_folder(write, tmp_path):
+    for version in ("v1.1", "v2.0"):
+        write(_qa(version), name=f"train-{version}.json")
+    for name, key in (("squad-v1", "v1.1"), ("squad-v2", "v2.0")):
+        assert TASKS[name].read(tmp_path, "train")["ids"] == [key]
+    write(_qa(), name="train-v2.1.json")
+    with pytest.raises(ValueError, match="`data`.*one .json"):
+        TASKS["squad-v2"].read(tmp_path, "train")
 
 
 def test_wrong_answers_are_refused_to_train_on_and_noted_in_dev(shared):
@@ -169,6 +214,30 @@ def test_users_27_labels_are_exact_on_real_questions(shared, vocabulary):
     for one in found:
         assert one["text"] in one["label"]
     assert sum(map(len, rows["y"])) == 8078 and len(found) == 15
+
+
+@pytest.mark.parametrize("name", ["squad/xquad.zh", "zh/cmrc2018_trial"])
+def test_labels_are_exact_on_chinese_questions(shared, name):
+    """But for answers that cut a number or a Latin word."""
+    tokenizer = keras_bert.BertTokenizer(
+        str(shared / "vocab/bert-base-chinese-vocab.txt"), lowercase=True
+    )
+    rows = squad.read(shared / f"{name}.json")
+    preprocessor = keras_bert.BertQuestionAnswererPreprocessor(tokenizer)
+    found = labels.inexact(preprocessor, rows)
+    contexts = dict(zip(rows["ids"], rows["x"][1], strict=True))
+    for one in found:
+        if one["reason"] == "no window":
+            # Windows of 317 pieces and more advance by 128.
+            assert len(one["text"]) > 317 - 128
+            continue
+        assert one["reason"] in ("part of a word", "white space")
+        if one["reason"] == "part of a word":
+            assert one["label"] in contexts[one["id"]]
+            assert one["text"] in one["label"]
+            around = one["label"].replace(one["text"], "", 1)
+            assert around.isascii() and around.strip(), one
+    assert len(found) < 0.02 * sum(map(len, rows["y"]))
 
 
 def test_every_reason_for_an_inexact_label(write):

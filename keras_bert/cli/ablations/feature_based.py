@@ -6,6 +6,8 @@ from pathlib import Path
 
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
+from keras_bert.cli import _tasks
+from keras_bert.cli import finetune
 from keras_bert.cli.ablations._records import Records
 from keras_bert.cli.ablations._records import checksum
 from keras_bert.tasks import ner
@@ -20,7 +22,10 @@ EXAMPLE = (
 
 def add_arguments(parser):
     parser.add_argument(
-        "--data", required=True, help="folder with train and dev in columns"
+        "--data",
+        required=True,
+        help="folder with train and dev in columns, or one file, of which a "
+        "tenth is held out",
     )
     parser.add_argument("--model", required=True, help="run or checkpoint")
     parser.add_argument("-o", "--output", required=True, help="run folder")
@@ -42,14 +47,18 @@ def add_arguments(parser):
 
 
 def run(args):
+    with _tasks.named_as_options(args):
+        return _run(args)
+
+
+def _run(args):
     import keras
 
     from keras_bert.checkpoints import open_source
     from keras_bert.models import BertFeatureTagger
-    from keras_bert.models import BertTokenClassifierPreprocessor
     from keras_bert.models import bert_feature_tagger
     from keras_bert.tasks.fine_tune import fine_tune
-    from keras_bert.tokenizers import BertTokenizer
+    from keras_bert.tasks.fine_tune import preprocessor_of
     from keras_bert.training import Progress
 
     if not args.learning_rate > 0:
@@ -62,17 +71,16 @@ def run(args):
             f"{args.model} with {config['num_layers']}",
         )
     options = {name: getattr(args, name) for name in ner.TASK.options}
-    train, dev = (
-        ner.TASK.read(args.data, split, **options) for split in ("train", "dev")
-    )
+    train, dev = finetune.rows_of(args.data, ner.TASK, options)
+    dev = dev["dev"]
+    _tasks.print_notes(train, dev)
     recipe = Recipe(
         learning_rate=args.learning_rate,
         batch_size=args.batch_size,
         epochs=args.epochs,
     )
-    preprocessor = BertTokenClassifierPreprocessor(
-        BertTokenizer.from_preset(args.model),
-        sequence_length=args.sequence_length,
+    preprocessor = preprocessor_of(
+        ner.TASK, args.model, options, args.sequence_length
     )
     records = Records(args.output)
     rows, runs = [], []

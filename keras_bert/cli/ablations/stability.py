@@ -56,7 +56,8 @@ def _run(args):
     known = Records(args.output)
     task = TASKS[args.task]
     options = _tasks.options_of(args, task)
-    train, dev = finetune.rows_of(args, task, options)
+    train, dev = finetune.rows_of(args.data, task, options, args.seed)
+    _tasks.print_notes(train, *dev.values())
     given = {"batch_size": args.batch_size, "learning_rate": args.learning_rate}
     given = {key: value for key, value in given.items() if value is not None}
     # Mosbach et al. (2021): batch 16, rate 2e-5, all else as in the paper.
