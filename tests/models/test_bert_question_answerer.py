@@ -317,7 +317,6 @@ def test_file_and_preset_give_the_same_answers(trained, tmp_path):
         ),
         ((["a"], ["the dog"]), [{"text": "dog"}], "`y`.*`start`.*question 0"),
         ((["a"], ["the dog"]), [{"text": "", "start": 2}], "`y`.*-1"),
-        ((["a"], ["the dog"]), [{"text": " ", "start": 3}], "`y`.*tokenizer"),
         ((["a"], ["the dog"]), [], "`y`"),
         ((["a"], []), [], "`x`.*1 questions and 0 contexts"),
         (([], []), [], "`x`"),
