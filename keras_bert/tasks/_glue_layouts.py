@@ -2,7 +2,8 @@
 
 Tab-separated, no quoting, one row a line; a line ends with LF or CRLF and
 nothing else does (U+2028 and lone CRs stand inside texts). Columns are found
-by name where the header has the names, else by place.
+by name where the header has the names, else by place; a header that belongs
+over other columns is refused.
 """
 
 import dataclasses
@@ -46,6 +47,7 @@ class GlueTask:
         labelled, unlabelled: layouts, the likeliest first.
         submission: split -> name of the file to hand in.
         skip_short: rows with missing columns are skipped and counted.
+        labelled_test: the test set is published with its labels.
     """
 
     folders: tuple
@@ -55,6 +57,7 @@ class GlueTask:
     unlabelled: tuple
     submission: dict
     skip_short: bool = False
+    labelled_test: bool = False
 
 
 def _pair(first, second, label="label", test_columns=3):
@@ -66,7 +69,15 @@ def _pair(first, second, label="label", test_columns=3):
 
 
 _MNLI_TEXTS = (("sentence1",), ("sentence2",))
-_AX = Layout((("sentence1", "Premise"), ("sentence2", "Hypothesis")), (1, 2), 3)
+_XNLI_TEXTS = (("premise",), ("hypo", "hypothesis"))
+_AX = Layout(
+    (
+        ("sentence1", "Premise", "premise"),
+        ("sentence2", "Hypothesis", "hypothesis"),
+    ),
+    (1, 2),
+    3,
+)
 
 GLUE = {
     "cola": GlueTask(
@@ -83,7 +94,8 @@ GLUE = {
         {"test": "SST-2.tsv"},
     ),
     "mrpc": GlueTask(
-        ("MRPC",), BINARY, ("accuracy", "f1"),
+        # The second is what Microsoft's own package unpacks to.
+        ("MRPC", "MSRParaphraseCorpus"), BINARY, ("accuracy", "f1"),
         (Layout((("#1 String",), ("#2 String",)), (3, 4), 5, "Quality", 0),),
         (Layout((("#1 String",), ("#2 String",)), (3, 4), 5),),
         {"test": "MRPC.tsv"},
@@ -132,26 +144,31 @@ GLUE = {
         ("XNLI",), NLI, ("accuracy",),
         (
             Layout(_MNLI_TEXTS, (6, 7), 8, "gold_label", 1, language=True),
-            Layout((("premise",), ("hypo", "hypothesis")), (0, 1), 3,
-                   "label", 2),
+            Layout(_XNLI_TEXTS, (0, 1), 3, "label", 2),
         ),
-        (),
+        (Layout(_XNLI_TEXTS, (0, 1), 2),),
         {"test": "XNLI.tsv"},
+        labelled_test=True,
     ),
 }  # fmt: skip
-# Words that only a header holds as a whole cell.
-_HEADER = {"index", "id", "text", "sentence", "language", "label", "Quality"}
-_HEADER |= {
+_TEXT_NAMES = {
     name
     for task in GLUE.values()
     for layout in (*task.labelled, *task.unlabelled)
     for names in layout.texts
     for name in names
 }
+# Words that only a header holds as a whole cell.
+_HEADER = {"index", "id", "text", "sentence", "language", "label", "Quality"}
+_HEADER |= _TEXT_NAMES
 
 
 def lines_of(path):
-    """The lines of a file as lists of cells, with their numbers from 1."""
+    """The lines of a file as lists of cells, with their numbers from 1.
+
+    Blank lines are no rows, unless the file has one column: there a blank
+    line before the last row is a row with an empty text.
+    """
     path = Path(path)
     if not path.is_file():
         raise invalid("data", "an existing file", str(path))
@@ -161,11 +178,16 @@ def lines_of(path):
         raise invalid(
             "data", f"UTF-8 text ({path}: {error})", str(path)
         ) from error
-    found = []
+    found, blank = [], []
     for number, line in enumerate(content.split("\n"), 1):
         line = line.removesuffix("\r")
-        if line:
-            found.append((number, line.split("\t")))
+        if not line:
+            blank.append((number, [""]))
+            continue
+        if found and len(found[0][1]) == 1:
+            found += blank
+        blank = []
+        found.append((number, line.split("\t")))
     if not found:
         raise invalid("data", "at least one row", f"{path}, which is empty")
     return found
@@ -188,3 +210,27 @@ def by_name(layout, header, with_label):
             return None
         label = header.index(layout.label)
     return None if None in texts else (tuple(texts), label)
+
+
+def check_header(layout, header, path):
+    """Refuses a header whose columns cannot be read by their places.
+
+    Names that no task has say nothing about the columns. The texts of another
+    task, texts in other places, or another number of columns do.
+    """
+    own = {name for names in layout.texts for name in names}
+    foreign = {cell.strip() for cell in header} & (_TEXT_NAMES - own)
+    last = layout.label_place == -1
+    fits = len(header) == layout.columns
+    fits = fits or (last and len(header) > layout.columns)
+    texts = by_name(layout, header, False)
+    if foreign or not fits or (texts and texts[0] != layout.places):
+        names = ["/".join(names) for names in layout.texts]
+        if layout.label is not None:
+            names.append(layout.label)
+        raise invalid(
+            "data",
+            f"the columns {', '.join(names)} (of {layout.columns}"
+            f"{' or more' * last}) in line 1 of {path}",
+            ", ".join(header),
+        )

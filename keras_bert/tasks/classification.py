@@ -7,6 +7,7 @@ the values `[rows]`) and `predicted` (a label or a float per row).
 
 import csv
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,20 @@ import numpy as np
 from keras_bert._errors import invalid
 from keras_bert.tasks._accuracy import accuracy
 
+# The least score of a regression, and that of a model that has diverged:
+# results are JSON, which has neither NaN nor infinity.
+WORST = -1e9
 
-def predict(model, rows, batch_size=32, **_):
+
+def predict(model, rows, batch_size=32, callbacks=None, **_):
     """Probabilities and labels of a text classifier, or its values."""
     if not hasattr(model, "classify"):
         raise invalid(
             "model", "a fine-tuned text classifier", type(model).__name__
         )
-    results = model.predict(rows["x"], batch_size=batch_size, verbose=0)
+    results = model.predict(
+        rows["x"], batch_size=batch_size, verbose=0, callbacks=callbacks
+    )
     if model.num_classes == 1:
         return of_scores(None, np.asarray(results, "float64"))
     labels = model.labels or list(range(model.num_classes))
@@ -57,18 +64,25 @@ def combine(several):
 
 
 def score(rows, predictions, **_):
-    """Accuracy beside the majority class, or the error of a regression."""
+    """Accuracy beside the majority class, or the error of a regression.
+
+    The score of a regression is at least `WORST`, and that where the error is
+    not finite; `mse` is then `None`.
+    """
     y, labels = rows["y"], predictions["labels"]
     if labels is None:
         y = np.asarray(y, "float64")
-        error = float(np.mean((predictions["scores"] - y) ** 2))
+        with np.errstate(over="ignore"):
+            error = float(np.mean((predictions["scores"] - y) ** 2))
         spread = float(np.var(y))
+        # The share of the variance that is explained.
+        share = 1 - error / spread if spread else 0.0
+        finite = math.isfinite(error)
         return {
-            "mse": error,
+            "mse": error if finite else None,
             "examples": len(y),
             "mse_of_the_mean": spread,
-            # The share of the variance that is explained.
-            "score": 1 - error / spread if spread else 0.0,
+            "score": max(share, WORST) if finite else WORST,
         }
     wanted = as_labels(y, labels)
     right = sum(
@@ -121,10 +135,11 @@ def report(rows, predictions, folder, **_):
             line = {
                 "index": rows["ids"][i],
                 "label": wanted[i],
-                "predicted": predictions["predicted"][i],
+                "predicted": _in_json(predictions["predicted"][i]),
             }
             if labels is not None:
-                line["probability"] = float(predictions["scores"][i].max())
+                best = predictions["scores"][i].max()
+                line["probability"] = _in_json(float(best))
             names = ("text", "text_pair")
             line |= {
                 name: part[i] for name, part in zip(names, x, strict=False)
@@ -147,6 +162,12 @@ def confusion(wanted, predicted, labels, folder):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def _in_json(value):
+    """A number, or None for one that JSON does not have."""
+    is_number = isinstance(value, float)
+    return value if not is_number or math.isfinite(value) else None
+
+
 def write(rows, predictions, path, **_):
     """A .tsv, .csv or .jsonl table: index, label, score."""
     path = Path(path)
@@ -157,7 +178,7 @@ def write(rows, predictions, path, **_):
         {
             "index": index,
             "label": None if regression else label,
-            "score": float(value),
+            "score": _in_json(float(value)),
         }
         for index, label, value in zip(
             rows["ids"], predictions["predicted"], best, strict=True

@@ -8,12 +8,16 @@ A test file has no labels and a layout of its own. It is known by its name
 
 from pathlib import Path
 
-import numpy as np
-
 from keras_bert._errors import invalid
 from keras_bert.tasks import _glue_layouts
+from keras_bert.tasks import _glue_scores
 from keras_bert.tasks import classification
+from keras_bert.tasks._glue_files import find as find
+from keras_bert.tasks._glue_files import folder_in as folder_in
+from keras_bert.tasks._glue_files import part_of
 from keras_bert.tasks._glue_layouts import GLUE
+from keras_bert.tasks._glue_scores import figures as figures
+from keras_bert.tasks._glue_scores import score as score
 from keras_bert.tasks.task import Task
 
 
@@ -36,8 +40,17 @@ def read(task, file, split=None, language=None):
     """
     if task not in GLUE:
         raise invalid("task", f"one of {', '.join(GLUE)}", task)
-    data = GLUE[task]
-    path = Path(file)
+    if split not in (None, "train", "dev"):
+        raise invalid(
+            "split",
+            'None, "train" or "dev" (a test file is known by its name)',
+            split,
+        )
+    return _rows(GLUE[task], Path(file), split, language)
+
+
+def _rows(data, path, split, language=None, part=None):
+    """The rows of a file, or those for which `part` of the cells is true."""
     lines = _glue_layouts.lines_of(path)
     layout, header = _layout(data, path, lines, split)
     if header is not None:
@@ -51,9 +64,13 @@ def read(task, file, split=None, language=None):
     )
     if named:
         texts, label = named
+    elif header is not None:
+        _glue_layouts.check_header(layout, header, path)
     rows, y, ids, notes = [], [], [], {}
     for number, (line, cells) in enumerate(lines):
         if language is not None and layout.language and cells[0] != language:
+            continue
+        if part is not None and not part(cells):
             continue
         if len(cells) != columns and not (
             header is None and label == -1 and len(cells) > columns
@@ -107,7 +124,7 @@ def _layout(data, path, lines, split):
         if header and _glue_layouts.by_name(one, header, True)
     ]
     is_test = path.stem.startswith("test") and split not in ("train", "dev")
-    if is_test and data.unlabelled:
+    if is_test and not data.labelled_test:
         if with_labels:
             raise invalid(
                 "data",
@@ -130,6 +147,8 @@ def _layout(data, path, lines, split):
                     f"{path} with the columns {', '.join(header)}",
                 )
             return one, header
+    if header and {"label", "Label"} & set(header):
+        wants_labels = True
     unlabelled = () if wants_labels else data.unlabelled
     for one in (*data.labelled, *unlabelled):
         if len(first) == one.columns:
@@ -163,150 +182,6 @@ def _shown(lines, most=10):
     return ", ".join(map(str, lines[:most])) + more
 
 
-def find(task, folder, split, language=None):
-    """The file of one split in the folder of a data set."""
-    folder = Path(folder)
-    names = _file_names(split)
-    if task == "xnli":
-        pattern = f"multinli.train.{language or '*'}.tsv"
-        found = [
-            path
-            for place in (folder, folder / "multinli")
-            for path in sorted(place.glob(pattern))
-        ]
-        if split == "train":
-            if len(found) == 1:
-                return found[0]
-            raise invalid(
-                "language" if found else "data",
-                f"one file {pattern} in {folder}",
-                [path.name for path in found],
-            )
-        names = (f"xnli.{split}.tsv",)
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
-    raise invalid("data", f"a folder with {' or '.join(names)}", str(folder))
-
-
-def _file_names(split):
-    if split == "diagnostic":
-        return ("diagnostic.tsv", "AX.tsv", "diagnostic-full.tsv")
-    return (f"{split}.tsv",)
-
-
-def folder_in(task, data):
-    """The folder of a data set in that of all of them, or None.
-
-    It is the one that holds what is to be predicted: AX lies in a folder of
-    its own, or in that of MNLI.
-    """
-    wanted = [name for split in GLUE[task].submission
-              for name in _file_names(split)]  # fmt: skip
-    for name in GLUE[task].folders:
-        folder = Path(data) / name
-        if any((folder / one).is_file() for one in wanted):
-            return folder
-    return None
-
-
-def score(task, y_true, y_pred):
-    """The official metrics, each from 0 to 1 (or -1 to 1).
-
-    Args:
-        task: one of the names above.
-        y_true: label names (numbers for sts-b).
-        y_pred: the same, or class ids in the order of the task's labels.
-
-    Returns a dict of those that the task has: "matthews", "accuracy", "f1"
-    (of class "1"), "pearson", "spearman". A correlation with constant
-    predictions is 0.
-    """
-    if task not in GLUE:
-        raise invalid("task", f"one of {', '.join(GLUE)}", task)
-    data = GLUE[task]
-    if len(y_true) != len(y_pred) or len(y_true) == 0:
-        raise invalid(
-            "y_pred", f"as many as y_true, {len(y_true)}, and not 0",
-            f"{len(y_pred)} predictions",
-        )  # fmt: skip
-    if data.labels is None:
-        y_true, y_pred = (np.asarray(y, "float64") for y in (y_true, y_pred))
-    else:
-        y_true = _names(y_true, data.labels, "y_true")
-        y_pred = _names(y_pred, data.labels, "y_pred")
-    return {name: _METRICS[name](y_true, y_pred) for name in data.metrics}
-
-
-def _names(y, labels, argument):
-    names = []
-    for value in y:
-        if isinstance(value, float | np.floating) and value == int(value):
-            value = int(value)
-        if isinstance(value, int | np.integer) and str(value) not in labels:
-            value = labels[value] if 0 <= value < len(labels) else value
-        value = str(value)
-        if value not in labels:
-            raise invalid(argument, f"labels out of {', '.join(labels)}", value)
-        names.append(value)
-    return names
-
-
-def _metrics():
-    try:
-        import scipy.stats
-        import sklearn.metrics
-    except ImportError as error:
-        raise ImportError(
-            "The official metrics need scikit-learn and scipy: "
-            "pip install keras3-bert[eval]"
-        ) from error
-    return sklearn.metrics, scipy.stats
-
-
-def _correlation(name):
-    def measure(y_true, y_pred):
-        if np.ptp(y_true) == 0 or np.ptp(y_pred) == 0:
-            return 0.0
-        return float(getattr(_metrics()[1], name)(y_true, y_pred)[0])
-
-    return measure
-
-
-_METRICS = {
-    "accuracy": lambda y, found: float(_metrics()[0].accuracy_score(y, found)),
-    "f1": lambda y, found: float(
-        _metrics()[0].f1_score(y, found, pos_label="1", zero_division=0)
-    ),
-    "matthews": lambda y, found: float(
-        _metrics()[0].matthews_corrcoef(y, found)
-    ),
-    "pearson": _correlation("pearsonr"),
-    "spearman": _correlation("spearmanr"),
-}
-
-
-def figures(task, y_true, y_pred):
-    """The metrics, their mean as `score`, and what no reading would reach.
-
-    `chance` is the score of the commonest label (0 for correlations).
-    """
-    found = score(task, y_true, y_pred)
-    chance = 0.0
-    if GLUE[task].labels is not None:
-        names, counts = np.unique(list(y_true), return_counts=True)
-        common = [str(names[counts.argmax()])] * len(y_true)
-        chance = _mean(score(task, y_true, common))
-    return {
-        "score": _mean(found), **found,
-        "chance": chance, "examples": len(y_true),
-    }  # fmt: skip
-
-
-def _mean(values):
-    return float(np.mean(list(values.values())))
-
-
 def write(task, rows, predictions, path, **_):
     """A submission file: index and prediction, as GLUE wants them."""
     path = Path(path)
@@ -320,20 +195,63 @@ def write(task, rows, predictions, path, **_):
     return [path]
 
 
+def predict(task, model, rows, **options):
+    """What a text classifier predicts, in the labels of a task.
+
+    The classes of a model that knows no names are the task's, in their order.
+    """
+    labels = GLUE[task].labels
+    if hasattr(model, "classify"):
+        _check_labels(model, labels)
+    found = classification.predict(model, rows, **options)
+    if labels is not None and not model.labels:
+        return classification.of_scores(list(labels), found["scores"])
+    return found
+
+
+def _check_labels(model, labels):
+    """Refuses a model that was fine-tuned for something else."""
+    is_number = model.num_classes == 1
+    if labels is None:
+        fits, wanted = is_number, "of one number (regression)"
+    else:
+        fits = not is_number and (
+            set(model.labels) == set(labels)
+            if model.labels
+            else model.num_classes == len(labels)
+        )
+        wanted = f"with the labels {', '.join(labels)}"
+    if not fits:
+        raise invalid(
+            "model",
+            f"a model {wanted}",
+            model.labels
+            or ("one number" if is_number else f"{model.num_classes} classes"),
+        )
+
+
 def _task(name):
     data = GLUE[name]
 
-    def read_split(path, split, language=None, **_):
-        if Path(path).is_dir():
-            path = find(name, path, split, language)
-        wanted = None if split in data.submission else split
-        wanted = wanted and ("train" if wanted == "train" else "dev")
-        rows = read(name, path, wanted, language)
-        return rows
-
-    def model_arguments(rows, **_):
+    def refuse_training():
         if name == "ax":
             raise invalid("task", "mnli (ax is measured with its model)", name)
+
+    def read_split(path, split, language=None, **_):
+        if split == "train":
+            refuse_training()
+        path, part = Path(path), None
+        if path.is_dir():
+            path = find(name, path, split, language)
+            part = part_of(name, path, split)
+        wanted = None if split in data.submission else split
+        wanted = wanted and ("train" if wanted == "train" else "dev")
+        return _rows(data, path, wanted, language, part)
+
+    def model_arguments(rows, **_):
+        refuse_training()
+        # Else it is missed when the training is over.
+        _glue_scores.libraries()
         if data.labels is None:
             return {"num_classes": 1}
         return {"labels": list(data.labels)}
@@ -342,7 +260,7 @@ def _task(name):
         name=name,
         model="BertTextClassifier",
         read=read_split,
-        predict=classification.predict,
+        predict=lambda *given, **options: predict(name, *given, **options),
         score=lambda rows, found, **_: figures(
             name,
             rows["y"],

@@ -27,7 +27,11 @@ def read(file):
     Raises:
         ValueError: naming the file, the row and what was expected.
     """
-    path = Path(file)
+    return _rows(Path(file))
+
+
+def _rows(path, labelled=True):
+    """The rows of one file; if not `labelled` the labels do not matter."""
     rows = text.load(path)
     columns = rows[0].keys()
     context = next((n for n in ("sent1", "context") if n in columns), None)
@@ -44,6 +48,7 @@ def read(file):
             "data", f"columns ending0, ending1, ... in {path}",
             ", ".join(columns),
         )  # fmt: skip
+    labelled = labelled and "label" in columns
     contexts, choices, y = [], [], []
     for number, row in enumerate(rows):
         cells = {
@@ -54,11 +59,11 @@ def read(file):
         begin = f"{begin} " if begin else ""
         contexts.append(cells[context])
         choices.append([begin + cells[name] for name in endings])
-        if "label" in columns:
+        if labelled:
             y.append(_label(row["label"], len(endings), number, path))
     return {
         "x": (contexts, choices),
-        "y": y if "label" in columns else None,
+        "y": y if labelled else None,
         "ids": list(range(len(rows))),
         "notes": [],
     }
@@ -87,15 +92,17 @@ def _read_split(data, split, **_):
             raise invalid(
                 "data", f"a folder with {' or '.join(names)}.csv", str(data)
             )
-    rows = read(path)
+    rows = _rows(path, labelled=split != "test")
     if rows["y"] is None and split != "test":
         raise invalid("data", f"a column label in {path}", split)
     return rows
 
 
-def _predict(model, rows, batch_size=32, **_):
+def _predict(model, rows, batch_size=32, callbacks=None, **_):
     scores = classification.softmax(
-        model.predict(rows["x"], batch_size=batch_size, verbose=0)
+        model.predict(
+            rows["x"], batch_size=batch_size, verbose=0, callbacks=callbacks
+        )
     )
     return classification.of_scores(list(range(scores.shape[1])), scores)
 
