@@ -7,8 +7,12 @@ A file without a header is read by places: columns are then named by numbers
 from 0, as in `text="1", label="0"`.
 
 TSV and CSV follow the usual quoting (a cell in double quotes may hold the
-separator, line breaks, and "" for a quote). A TSV whose quotes do not pair up
+separator, line breaks, and "" for a quote). A TSV whose quotes do not pair up,
+or each line of which has all columns although the quotes join some of them,
 was written without quoting, as GLUE's files are: it is then read literally.
+
+Blank lines are no rows, unless the table has one column: there a blank line
+before the last row is a row with an empty text.
 """
 
 import csv
@@ -40,7 +44,11 @@ def read(file, text="text", text_pair="text_pair", label="label"):
     Raises:
         ValueError: naming the file, the line and what was expected.
     """
-    path = Path(file)
+    return _rows(Path(file), text, text_pair, label)
+
+
+def _rows(path, text, text_pair, label, labelled=True):
+    """The rows of one table; if not `labelled` the labels do not matter."""
     rows = load(path, by_place=(text, text_pair, label))
     columns = rows[0].keys()
     for argument, name, default in (
@@ -48,6 +56,8 @@ def read(file, text="text", text_pair="text_pair", label="label"):
         ("text_pair", text_pair, "text_pair"),
         ("label", label, "label"),
     ):
+        if argument == "label" and not labelled:
+            continue
         if name not in columns and name != default:
             raise invalid(
                 argument, f"a column of {path}: {', '.join(columns)}", name
@@ -57,7 +67,7 @@ def read(file, text="text", text_pair="text_pair", label="label"):
     if text_pair in columns:
         x = (x, _cells(rows, text_pair, path, notes))
     y = None
-    if label in columns:
+    if labelled and label in columns:
         y = [row[label] for row in rows]
         for number, value in enumerate(y):
             if value is None or isinstance(value, dict | list):
@@ -80,7 +90,8 @@ def load(file, by_place=()):
     path = Path(file)
     if not path.is_file():
         raise invalid("data", "an existing file (or folder)", str(file))
-    if path.suffix not in SEPARATORS:
+    suffix = path.suffix.lower()
+    if suffix not in SEPARATORS:
         raise invalid("data", "a .tsv, .csv or .jsonl file", str(file))
     content = path.read_bytes()
     if b"\0" in content:
@@ -91,14 +102,14 @@ def load(file, by_place=()):
         raise invalid(
             "data", f"UTF-8 text ({path}: {error})", str(file)
         ) from error
-    if path.suffix == ".jsonl":
+    if suffix == ".jsonl":
         rows = _json_rows(content, path)
     else:
         places = [
             name for name in by_place if name not in ("text_pair", "label")
         ]
         has_header = not places or not all(map(str.isdigit, places))
-        rows = _table_rows(content, SEPARATORS[path.suffix], path, has_header)
+        rows = _table_rows(content, SEPARATORS[suffix], path, has_header)
     if not rows:
         raise invalid("data", "at least one row of data", str(file))
     return rows
@@ -106,7 +117,7 @@ def load(file, by_place=()):
 
 def find(data, split, required=True):
     """The file of one split (`train`, `dev`, `test`) of a folder."""
-    for suffix in SEPARATORS:
+    for suffix in (*SEPARATORS, *map(str.upper, SEPARATORS)):
         path = Path(data) / (split + suffix)
         if path.is_file():
             return path
@@ -140,12 +151,23 @@ def _cells(rows, column, path, notes):
 
 
 def _table_rows(content, separator, path, has_header=True):
+    def parsed(quoting):
+        return _parsed(content, separator, path, quoting, has_header)
+
+    if separator != "\t" or '"' not in content:
+        return parsed(csv.QUOTE_MINIMAL)
     try:
-        return _parsed(content, separator, path, csv.QUOTE_MINIMAL, has_header)
-    except (csv.Error, ValueError):
-        if separator != "\t":
-            raise
-        return _parsed(content, separator, path, csv.QUOTE_NONE, has_header)
+        quoted = parsed(csv.QUOTE_MINIMAL)
+    except ValueError:
+        return parsed(csv.QUOTE_NONE)
+    try:
+        literal = parsed(csv.QUOTE_NONE)
+    except ValueError:
+        # Lines without all columns are parts of cells in quotes.
+        return quoted
+    # With one column every line has all of them, which says nothing.
+    unquoted = len(literal) > len(quoted) and len(literal[0]) > 1
+    return literal if unquoted else quoted
 
 
 def _parsed(content, separator, path, quoting, has_header):
@@ -156,34 +178,45 @@ def _parsed(content, separator, path, quoting, has_header):
         quoting=quoting,
         strict=True,
     )
-    header, rows = None, []
+    # The module refuses cells of more than 131,072 characters by default.
+    before = csv.field_size_limit()
+    csv.field_size_limit(max(before, len(content)))
     try:
-        for cells in reader:
-            if not cells:
-                continue
-            if header is None:
-                header = (
-                    cells if has_header else list(map(str, range(len(cells))))
-                )
-                if len(set(header)) < len(header):
-                    raise invalid(
-                        "data", f"distinct column names in {path}", header
-                    )
-                if has_header:
-                    continue
-            if len(cells) != len(header):
-                raise invalid(
-                    "data",
-                    f"{len(header)} columns in line {reader.line_num} of "
-                    f"{path}",
-                    f"{len(cells)} columns",
-                )
-            rows.append(dict(zip(header, cells, strict=True)))
+        return _dicts(reader, path, has_header)
     except csv.Error as error:
         raise invalid(
             "data", f"well-formed quotes ({error})",
             f"{path}, line {reader.line_num}",
         ) from error  # fmt: skip
+    finally:
+        csv.field_size_limit(before)
+
+
+def _dicts(reader, path, has_header):
+    header, rows, blank = None, [], 0
+    for cells in reader:
+        if not cells:
+            blank += 1
+            continue
+        if header is None:
+            blank = 0
+            header = cells if has_header else list(map(str, range(len(cells))))
+            if len(set(header)) < len(header):
+                raise invalid(
+                    "data", f"distinct column names in {path}", header
+                )
+            if has_header:
+                continue
+        if len(cells) != len(header):
+            raise invalid(
+                "data",
+                f"{len(header)} columns in line {reader.line_num} of {path}",
+                f"{len(cells)} columns",
+            )
+        if len(header) == 1:
+            rows += [{header[0]: ""} for _ in range(blank)]
+        blank = 0
+        rows.append(dict(zip(header, cells, strict=True)))
     return rows
 
 
@@ -205,15 +238,26 @@ def _json_rows(content, path):
                 "of the first line",
                 line,
             )
-        rows.append(row)
+        rows.append({key: _unicode(value) for key, value in row.items()})
     return rows
+
+
+def _unicode(value):
+    """Text without halves of surrogate pairs.
+
+    An escape in JSON can stand for one, no file in UTF-8 can hold it, and the
+    tokenizer drops it.
+    """
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "ignore").decode("utf-8")
+    return value
 
 
 def _read_split(data, split, text, text_pair, label, regression=False, **_):
     path = Path(data)
     if path.is_dir():
         path = find(data, split)
-    rows = read(path, text, text_pair, label)
+    rows = _rows(path, text, text_pair, label, labelled=split != "test")
     if split == "test":
         return rows
     if rows["y"] is None:
@@ -264,8 +308,14 @@ TASK = Task(
     combine=classification.combine,
     report=classification.report,
     model_arguments=_model_arguments,
+    # A model of pairs that reads first texts alone is measured wrongly.
+    kept=("text", "text_pair", "label", "regression"),
     options={
-        "text": {"default": "text", "help": "column of the text"},
+        "text": {
+            "default": "text",
+            "help": "column of the text; evaluate and predict take this and "
+            "the next three from the run",
+        },
         "text_pair": {
             "default": "text_pair",
             "help": "column of the second text, if any",
