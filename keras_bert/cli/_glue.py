@@ -25,8 +25,13 @@ def run_folders(sources):
         path = Path(source) / "result.json"
         if not path.is_file():
             raise invalid("--model", "run folders (with result.json)", source)
-        result = json.loads(path.read_text("utf-8"))
-        task = result.get("task")
+        try:
+            result = json.loads(path.read_text("utf-8"))
+            task = result.get("task")
+        except (ValueError, AttributeError):
+            raise invalid(
+                "--model", f"a run folder (no JSON object in {path})", source
+            ) from None
         if task not in GLUE:
             raise invalid(
                 "--model", f"runs of {', '.join(GLUE)}", f"{source}: {task}"
@@ -94,6 +99,8 @@ def predict(args):
         folder = Path(folder)
         for name, data in GLUE.items():
             if name == "xnli":
+                if name in runs:
+                    notes.append("xnli: no part of GLUE, its run is left out")
                 continue
             source = runs.get("mnli" if name == "ax" else name, (None,))[0]
             place = folder_in(name, args.data)
@@ -112,6 +119,7 @@ def predict(args):
             model = source and _tasks.model_of(task, source)
             for split, file in data.submission.items():
                 one = task.read(place, split, **options)
+                notes += one["notes"]
                 if model is None:
                     found, note = _commonest(task, place, options, one)
                     notes.append(f"{name}: no run, {note}")
@@ -121,6 +129,10 @@ def predict(args):
                     )
                 task.write(one, found, folder / file, **options)
                 rows[file] = len(one["ids"])
+        if not rows:
+            raise invalid(
+                "--data", "a folder that holds a test file of GLUE", args.data
+            )
         with (
             _common.new_file(path) as staging,
             zipfile.ZipFile(staging, "w", zipfile.ZIP_DEFLATED) as archive,
