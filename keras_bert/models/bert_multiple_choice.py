@@ -32,7 +32,9 @@ class BertMultipleChoice(BertTask):
 
     Returns float32 logits `[batch, choices]`. With strings, `fit` and
     `predict` take a pair of contexts and a list of endings for each; all have
-    the same number of endings. `y` is the number of the right one.
+    the same number of endings. `y` is the number of the right one. A table
+    has the columns of SWAG: `sent1`, `sent2`, `ending0`, `ending1`, ...,
+    `label`.
 
     Raises:
         ValueError: if the backbone has no pooler, or contexts differ in the
@@ -52,6 +54,7 @@ class BertMultipleChoice(BertTask):
     """
 
     preprocessor_class = BertMultipleChoicePreprocessor
+    has_choices = True
 
     def __init__(self, backbone, preprocessor=None, dropout=0.1, **kwargs):
         super().__init__(backbone, preprocessor, **kwargs)
@@ -137,21 +140,17 @@ class BertMultipleChoice(BertTask):
         if not isinstance(x, tuple) or len(x) != 2:
             raise invalid("x", "a pair (tuple) of contexts and endings", x)
         contexts = _texts.text_array(x[0])
-        endings = x[1]
-        if isinstance(x[0], str | bytes):
-            endings = [endings]
-        if hasattr(endings, "numpy"):
-            endings = endings.numpy()
+        endings = _endings(x)
         if len(contexts) == 0:
             raise invalid("x", "at least one context", x)
-        if len(endings) != len(contexts):
+        if not hasattr(endings, "__len__") or len(endings) != len(contexts):
             raise invalid(
                 "x",
                 f"a list of endings for each of {len(contexts)} contexts",
-                f"{len(endings)} lists",
+                endings,
             )
         for index, one in enumerate(endings):
-            if isinstance(one, str | bytes) or len(one) < 1:
+            if not _is_list(one) or len(one) < 1:
                 raise invalid(
                     "x", f"a list of endings (see position {index})", one
                 )
@@ -203,4 +202,21 @@ def _checked(x, y):
     if _texts.is_ids(x):
         choices = np.shape(x["token_ids"])[1:2]
         return class_ids(y, *choices) if choices else y
-    return class_ids(y, len(x[1][0])) if len(x) == 2 and len(x[1]) else y
+    endings = _endings(x) if len(x) == 2 else ()
+    if not hasattr(endings, "__len__") or len(endings) == 0:
+        return y
+    return class_ids(y, len(endings[0])) if _is_list(endings[0]) else y
+
+
+def _endings(x):
+    """The endings of each context, as something that places index."""
+    endings = [x[1]] if isinstance(x[0], str | bytes) else x[1]
+    # The columns of a data frame are indexed by the names of its rows.
+    for name in ("numpy", "to_numpy"):
+        if hasattr(endings, name):
+            return getattr(endings, name)()
+    return endings
+
+
+def _is_list(one):
+    return hasattr(one, "__len__") and not isinstance(one, str | bytes)

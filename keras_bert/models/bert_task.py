@@ -18,6 +18,7 @@ from keras_bert.models._guards import state_kept
 from keras_bert.models._guards import unused_pooler
 from keras_bert.models._preset import TaskPreset
 from keras_bert.models._tables import columns_of
+from keras_bert.models._tables import inputs_of
 from keras_bert.models._tables import is_table
 from keras_bert.training import AutoCompile
 from keras_bert.training.distribution import MultiWorker
@@ -50,6 +51,8 @@ class BertTask(
     default_sequence_length = 128
     # Whether fit on texts wants targets; masked models make their own.
     needs_targets = True
+    # Whether a table holds contexts with several endings.
+    has_choices = False
 
     def __init__(self, backbone, preprocessor=None, **kwargs):
         if not hasattr(backbone, "max_sequence_length"):
@@ -154,6 +157,11 @@ class BertTask(
         )
 
     # Data on its way in.
+
+    def _columns(self, x, y):
+        """Raw inputs and targets of a table; else what came."""
+        labels = getattr(self, "labels", None)
+        return columns_of(x, y, labels, self.has_choices)
 
     def _prepare(self, x, y=None, sample_weight=None):
         """One batch of texts to trimmed rows, inside tf.data."""
@@ -266,11 +274,9 @@ class BertTask(
     ):
         if not isinstance(epochs, int | np.integer) or epochs < 1:
             raise invalid("epochs", "an int of at least 1", epochs)
-        x, y = columns_of(x, y, getattr(self, "labels", None))
+        x, y = self._columns(x, y)
         if is_table(validation_data):
-            validation_data = columns_of(
-                validation_data, None, getattr(self, "labels", None)
-            )
+            validation_data = (validation_data,)
         if validation_split:
             x, y, sample_weight, validation_data = _texts.split(
                 validation_split, x, y, sample_weight
@@ -280,6 +286,7 @@ class BertTask(
                 held = (*validation_data, None, None)[:3]
             else:
                 held = (validation_data, None, None)
+            held = (*self._columns(*held[:2]), held[2])
             held = self._data(*held, validation_batch_size or batch_size)
             validation_data = held["x"]
             if held.get("y") is not None:
@@ -313,7 +320,7 @@ class BertTask(
         sample_weight=None, steps=None, callbacks=None, return_dict=False,
         **kwargs,
     ):  # fmt: skip
-        x, y = columns_of(x, y, getattr(self, "labels", None))
+        x, y = self._columns(x, y)
         data = self._data(x, y, sample_weight, batch_size)
         with argument_errors():
             return super().evaluate(
@@ -328,7 +335,7 @@ class BertTask(
     def predict(
         self, x, batch_size=None, verbose="auto", steps=None, callbacks=None
     ):
-        x, _ = columns_of(x, None, None)
+        x = inputs_of(x, self.has_choices)
         data = self._data(x, None, None, batch_size)
         data = {key: data[key] for key in ("x", "batch_size") if key in data}
         with argument_errors():
