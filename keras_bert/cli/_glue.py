@@ -55,6 +55,8 @@ def evaluate(args):
     several = {}
     for task, (source, result) in runs.items():
         lines = Path(source) / "runs.jsonl"
+        if not lines.is_file():
+            raise invalid("--model", "run folders (with runs.jsonl)", source)
         records = [
             json.loads(line)["dev"]
             for line in lines.read_text("utf-8").splitlines()
@@ -124,8 +126,8 @@ def predict(args):
                     found, note = _commonest(task, place, options, one)
                     notes.append(f"{name}: no run, {note}")
                 else:
-                    found = task.predict(
-                        model, one, batch_size=args.batch_size, **options
+                    found = _tasks.predictions_of(
+                        task, [model], one, args.batch_size, options
                     )
                 task.write(one, found, folder / file, **options)
                 rows[file] = len(one["ids"])

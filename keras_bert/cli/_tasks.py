@@ -70,7 +70,10 @@ def named_as_options(args):
         name = {"file": "data", "source": "model"}.get(found[1], found[1])
         if name not in names:
             return found[0]
-        name = "-o" if name == "output" else "--" + name.replace("_", "-")
+        # The task is no option: it stands after the verb.
+        name = {"output": "-o", "task": "TASK"}.get(
+            name, "--" + name.replace("_", "-")
+        )
         return f"argument `{name}`"
 
     try:

@@ -11,6 +11,7 @@ from keras_bert._tensorflow import without_autotune
 from keras_bert.models import _texts
 from keras_bert.models._row_prediction import predict_rows
 from keras_bert.models._row_prediction import row_width
+from keras_bert.models._tables import inputs_of
 from keras_bert.models.bert_task import BertTask
 
 
@@ -106,7 +107,7 @@ class BertWindowTask(BertTask):
     def predict(
         self, x, batch_size=None, verbose="auto", steps=None, callbacks=None
     ):
-        x, raw = self._raw(x, batch_size, steps)
+        x, raw = self._raw(inputs_of(x), batch_size, steps)
         if not raw:
             return super().predict(x, batch_size, verbose, steps, callbacks)
         examples = self._checked(x)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import zipfile
 
 import pytest
@@ -155,6 +156,13 @@ def test_the_table_of_glue_from_run_folders(runs, run_json):
     assert rows["these runs, best"]["RTE"] == "-"
 
 
+def test_half_a_run_folder_is_none(runs, tmp_path, capsys):
+    shutil.copy(runs / "cola" / "result.json", tmp_path)
+    assert main(["evaluate", "glue", "--model", str(tmp_path)]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "`--model`" in error and "runs.jsonl" in error
+
+
 # One option that shows in the losses only, or several that show by name.
 OPTIONS = [
     ["--reinitialise-layers", "1"],
@@ -275,6 +283,7 @@ def test_swag_end_to_end(folder, tmp_path, run_json):
 
 BAD = {
     "task": (["finetune", "cola", "--text", "x"], "--text"),
+    "diagnostic": (["finetune", "ax"], "`TASK`.*mnli"),
     "length": (["finetune", "cola", "--sequence-length", "9999"],
                "--sequence-length"),
     "layers": (["finetune", "cola", "--freeze-layers", "3"],

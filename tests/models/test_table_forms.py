@@ -113,6 +113,7 @@ def test_questions_are_read_from_the_columns_of_squad(make_backbone, tokenizer):
     loss = model.evaluate(x, ANSWERS, verbose=0)
     for table in _tables(SQUAD):
         assert model.evaluate(table, verbose=0) == pytest.approx(loss, rel=1e-5)
+        assert model.predict(table, verbose=0) == model.predict(x, verbose=0)
     model.fit(table, verbose=0)
 
 
@@ -126,6 +127,8 @@ def test_words_are_read_from_the_columns_of_conll(make_backbone, tokenizer):
     # Numbers of a data set that knows their names are names.
     assert model.evaluate(data, verbose=0) == pytest.approx(loss, rel=1e-5)
     assert model.evaluate(frame, verbose=0) != pytest.approx(loss, rel=1e-5)
+    found, wanted = (model.predict(one, verbose=0) for one in (frame, WORDS))
+    assert all(map(np.array_equal, found, wanted))
     frame["tags"] = NAMES
     assert model.evaluate(frame, "tags", verbose=0) == pytest.approx(
         loss, rel=1e-5
