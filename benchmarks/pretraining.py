@@ -4,7 +4,7 @@ Both sides start from the same weights (ours, converted), read the same
 batches in the same order (masked pairs of 128 tokens, one pair a row) and
 have the same recipe: AdamW with bias correction, decay 0.01 except on biases
 and LayerNorm, epsilon 1e-6, clip 1.0, linear warm-up over 10% of the steps and
-decay to 0, dropout 0.1, float32 (bfloat16 products with `--autocast`). The
+decay to 0, the same dropout, float32 (bfloat16 products with `--autocast`). The
 peer is `BertForPreTraining` of transformers under torch; its attention and
 torch.compile are chosen by trying them first. Held-out loss is the mean over
 all masked tokens of text that neither side has seen, under masks that never
@@ -115,6 +115,8 @@ def new_model(args, tokenizer, seed):
         args.config,
         vocabulary_size=tokenizer.vocabulary_size(),
         initializer_range=args.initializer_range,
+        dropout=args.dropout,
+        attention_dropout=args.dropout,
     )
     return kb.BertPretrainer(backbone, tokenizer)
 
@@ -168,6 +170,7 @@ def main():
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--initializer-range", type=float, default=0.02)
+    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--autocast", action="store_true")
     parser.add_argument("--tiny", action="store_true", help="proves it runs")

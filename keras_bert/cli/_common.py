@@ -48,6 +48,9 @@ def check_new(path, argument="-o"):
     path = Path(path)
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
         raise invalid(argument, "a new path or an empty folder", str(path))
+    for parent in path.absolute().parents:
+        if parent.is_file():
+            raise invalid(argument, f"a path whose {parent} is a folder", path)
     return path
 
 

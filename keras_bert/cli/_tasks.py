@@ -123,7 +123,24 @@ def models_of(task, sources):
         raise invalid(
             "--model", f"one model ({task.name} has no ensemble)", sources
         )
+    for source in sources:
+        other = result_of(source).get("task", task.name)
+        if other != task.name and (other, task.name) != ("mnli", "ax"):
+            print(f"note: {source} was fine-tuned for {other}")
     return [model_of(task, source) for source in sources]
+
+
+def as_trained(run, rows, data):
+    """The rows with the text columns that a run was trained on."""
+    pairs = result_of(run).get("pairs")
+    if pairs is None or pairs == isinstance(rows["x"], tuple):
+        return rows
+    if pairs:
+        raise invalid(
+            "--data", f"two texts a row, as {run} was trained on", str(data)
+        )
+    note = f"{run} was trained on single texts: the second column is left out"
+    return {**rows, "x": rows["x"][0], "notes": [*rows["notes"], note]}
 
 
 def print_notes(*splits):

@@ -59,6 +59,8 @@ def _run(args):
     splits = _tasks.splits_of(task, args.data[0], "dev", options)
     result = {}
     for name, rows in splits.items():
+        rows = _tasks.as_trained(args.model[0], rows, args.data[0])
+        _tasks.print_notes(rows)
         if rows["y"] is None:
             raise invalid("--data", "rows with labels", args.data[0])
         predictions = _tasks.predictions_of(
@@ -67,5 +69,4 @@ def _run(args):
         figures = task.score(rows, predictions, **options)
         result = figures if not result else {**result, name: figures}
     _report.print_figures(task, result, next(iter(splits)))
-    _tasks.print_notes(*splits.values())
     return result

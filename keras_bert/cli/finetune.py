@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -136,8 +137,11 @@ def _run(args):
             patience=args.early_stopping,
         ):  # fmt: skip
             records.append(record)
-            # The score of a run that diverged may be NaN.
-            if best is None or not record["score"] <= best["score"]:
+            if record["diverged"] and len(plan) == 1:
+                raise ValueError(record["diverged"])
+            if record["diverged"]:
+                continue
+            if best is None or record["score"] > best["score"]:
                 best = record
                 shutil.rmtree(folder / "preset", ignore_errors=True)
                 model.save_to_preset(folder / "preset")
@@ -146,8 +150,15 @@ def _run(args):
                 if task.report is not None:
                     name = next(iter(dev))
                     task.report(dev[name], predictions[name], folder, **options)
+        if best is None:
+            raise invalid(
+                "--learning-rate",
+                "a rate at which the loss of some run stays a number",
+                args.learning_rate,
+            )
         result = {
             "task": task.name,
+            "pairs": isinstance(train["x"], tuple),
             **best,
             "labels": labels,
             "heads": heads,
@@ -214,10 +225,7 @@ def recipe_of(args, task):
             "epochs": task.epochs,
         }
     if args.learning_rate is not None:
-        if not args.learning_rate > 0:
-            raise invalid(
-                "--learning-rate", "a rate above 0", args.learning_rate
-            )
+        check_rate(args.learning_rate)
         given["learning_rate"] = args.learning_rate
     if args.batch_size is not None:
         given["batch_size"] = args.batch_size
@@ -226,8 +234,14 @@ def recipe_of(args, task):
     return dataclasses.replace(recipe, **given)
 
 
+def check_rate(rate):
+    if not 0 < rate < math.inf:
+        raise invalid("--learning-rate", "a rate above 0", rate)
+
+
 def seeds_of(args):
     """(head seed, data seed) of each run."""
+    _common.check_seed(args.seed + args.seeds - 1, "--seeds")
     for name in ("seed", "head_seed", "data_seed"):
         if getattr(args, name) is not None:
             _common.check_seed(

@@ -68,6 +68,7 @@ def _run(args):
     new = _common.new_folder if in_folder else _common.new_file
     with new(path) as staging:
         for split, rows in splits.items():
+            rows = _tasks.as_trained(args.model[0], rows, args.data)
             predictions = _tasks.predictions_of(
                 task, models, rows, args.batch_size, options
             )

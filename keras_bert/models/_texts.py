@@ -97,6 +97,15 @@ def check_lengths(count, **others):
             )
 
 
+def weights_of(sample_weight):
+    """A list of numbers as an array; weights per word stay lists."""
+    if not isinstance(sample_weight, list | tuple) or any(
+        np.ndim(one) for one in sample_weight[:1]
+    ):
+        return sample_weight
+    return np.asarray(sample_weight, "float32")
+
+
 def trim(rows, to=BUCKETS):
     """Cuts the padding that no row of the batch needs."""
     tf = tensorflow()

@@ -1,5 +1,7 @@
 """Preprocessor of the question answerer: windows over contexts."""
 
+import math
+
 import keras
 import numpy as np
 
@@ -36,7 +38,8 @@ class BertQuestionAnswererPreprocessor(BertPreprocessor):
         sequence_length: int. Length of every row.
         doc_stride: int; `None` is 128, or a third of `sequence_length` where
             that is less.
-        max_query_length: int. Longer questions are cut to so many tokens.
+        max_query_length: int. Longer questions are cut to so many tokens;
+            `None` is 64, or half of `sequence_length` where that is less.
         n_best: int. How many starts and ends are combined to spans.
         max_answer_length: int. Most tokens in an answer.
         null_threshold: float. A question gets the empty answer when the null
@@ -79,7 +82,7 @@ class BertQuestionAnswererPreprocessor(BertPreprocessor):
         tokenizer,
         sequence_length=384,
         doc_stride=None,
-        max_query_length=64,
+        max_query_length=None,
         n_best=20,
         max_answer_length=30,
         null_threshold=0.0,
@@ -87,12 +90,18 @@ class BertQuestionAnswererPreprocessor(BertPreprocessor):
         super().__init__(tokenizer, sequence_length)
         if doc_stride is None:
             doc_stride = min(128, max(1, sequence_length // 3))
+        if max_query_length is None:
+            max_query_length = min(64, max(1, sequence_length // 2))
         self.doc_stride = _positive("doc_stride", doc_stride)
         self.max_query_length = _positive("max_query_length", max_query_length)
         self.n_best = _positive("n_best", n_best)
         self.max_answer_length = _positive(
             "max_answer_length", max_answer_length
         )
+        if null_threshold is not None and not math.isfinite(null_threshold):
+            raise invalid(
+                "null_threshold", "None or a finite number", null_threshold
+            )
         self.null_threshold = null_threshold
 
     def __call__(self, x, y=None, sample_weight=None):

@@ -248,7 +248,8 @@ class BertTask(
                 x,
             )
         batch_size = 32 if batch_size is None else batch_size
-        rows = self._text_dataset(x, y, sample_weight, batch_size, shuffle)
+        weights = _texts.weights_of(sample_weight)
+        rows = self._text_dataset(x, y, weights, batch_size, shuffle)
         return {"x": rows}
 
     # Keras' methods.

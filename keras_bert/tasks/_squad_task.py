@@ -37,7 +37,16 @@ def _read(data, split, second, **_):
     file = find(data, split, "v2" if second else "v1")
     rows, places, impossible = squad.read_with_places(file, split)
     rows["groups"] = _groups(places)
-    if split != "train" or second or rows["y"] is None:
+    if second or rows["y"] is None:
+        return rows
+    if split != "train":
+        without = [key for key, gold in zip(rows["ids"], rows["y"], strict=True)
+                   if not gold]  # fmt: skip
+        if without:
+            rows["notes"].append(
+                f"{len(without)} questions have no answer, which squad-v1 "
+                f"never says: {squad.named(without)}"
+            )
         return rows
     if impossible:
         raise invalid(
@@ -130,8 +139,10 @@ def _score(rows, predictions, second, f1_unit="words", **_):
     return result
 
 
-def _tune(model, predictions, figures):
+def _tune(model, predictions, figures, null_threshold=None, **_):
     """The threshold of the best F1, for the model and its predictions."""
+    if null_threshold is not None:
+        return predictions
     threshold = float(figures["tuned_f1_threshold"])
     model.preprocessor.null_threshold = threshold
     return {**predictions, "threshold": threshold}
@@ -222,7 +233,8 @@ _OPTIONS = {
     },
     "max_query_length": {
         "type": int,
-        "help": "longer questions are cut (new models: 64 tokens)",
+        "help": "longer questions are cut (new models: 64 tokens, or half of "
+        "the sequence length)",
     },
     "n_best": {
         "type": int,

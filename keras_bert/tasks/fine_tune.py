@@ -1,6 +1,7 @@
 """One fine-tuning run of any task of the table."""
 
 import dataclasses
+import math
 import time
 
 import keras
@@ -12,6 +13,7 @@ from keras_bert.tasks._run_folder import result_of
 from keras_bert.tokenizers import BertTokenizer
 from keras_bert.training import AdamW
 from keras_bert.training import BestWeights
+from keras_bert.training import NanGuard
 from keras_bert.training import WarmupDecay
 from keras_bert.training import layer_choice
 
@@ -62,9 +64,28 @@ def new_model(
     )
     if layers.reinitialise is not None:
         layer_choice.reinitialise_top(model.backbone, layers.reinitialise)
+    if (layers.freeze or 0) + (layers.reinitialise or 0) > (
+        model.backbone.num_layers
+    ):
+        raise invalid(
+            "freeze_layers",
+            "layers that are not drawn anew, which would never learn "
+            f"(reinitialise_layers={layers.reinitialise} of "
+            f"{model.backbone.num_layers} blocks)",
+            layers.freeze,
+        )
     if layers.freeze is not None:
         layer_choice.freeze_bottom(model.backbone, layers.freeze)
     return model
+
+
+def _finite(value):
+    """JSON knows no NaN: `None` in its place."""
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def preprocessor_of(task, source, options, sequence_length=None):
@@ -154,34 +175,44 @@ def fine_tune(
         callbacks.insert(0, best)
     keras.utils.set_random_seed(seed)
     started = time.monotonic()
-    history = model.fit(
-        train["x"],
-        train["y"],
-        batch_size=recipe.batch_size,
-        epochs=epochs,
-        verbose=0,
-        callbacks=callbacks,
-    ).history
+    diverged = None
+    try:
+        model.fit(
+            train["x"],
+            train["y"],
+            batch_size=recipe.batch_size,
+            epochs=epochs,
+            verbose=0,
+            callbacks=[*callbacks, NanGuard()],
+        )
+    except FloatingPointError as error:
+        # One of several runs may diverge; it has failed, the others go on.
+        diverged = str(error)
+    losses = model.history.history.get("loss", [])
     seconds = time.monotonic() - started
     figures, predictions = None, {}
     for name, rows in dev.items():
         found = task.predict(model, rows, **options)
         scores = task.score(rows, found, **options)
         if task.tune is not None and figures is None:
-            found = task.tune(model, found, scores)
+            found = task.tune(model, found, scores, **options)
             scores = task.score(rows, found, **options)
         predictions[name] = found
         figures = scores if figures is None else {**figures, name: scores}
     result = {
         "score": task.headline(figures),
-        "epochs": len(history["loss"]),
+        "diverged": diverged,
+        "epochs": len(losses),
         # Long texts are several rows, so fit alone knows the steps.
         "steps": int(keras.ops.convert_to_numpy(model.optimizer.iterations)),
         "seconds": seconds,
-        "train_loss": history["loss"][-1],
+        "train_loss": losses[-1] if losses else None,
         "notes": notes,
         "dev": figures,
     }
+    if diverged is not None:
+        score = result["score"] if math.isfinite(result["score"]) else 0.0
+        result = _finite({**result, "score": score})
     if best is not None:
         result["dev_scores"] = best.scores
         result["best_epoch"] = best.best_epoch + 1

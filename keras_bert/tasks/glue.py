@@ -271,6 +271,7 @@ def _task(name):
         combine=classification.combine,
         report=classification.report,
         model_arguments=model_arguments,
+        kept=("language",) if name == "xnli" else (),
         options={"language": {"help": "rows and training file of a language"}}
         if name == "xnli"
         else {},

@@ -155,9 +155,17 @@ def _sentences(rows, values):
 
 
 def _labels(rows, **_):
-    kinds = sorted({tag for tags in rows["y"] for tag in tags} - {"O"})
+    found = {tag for tags in rows["y"] for tag in tags}
+    kinds = sorted(found - {"O"})
     if not kinds:
         raise invalid("data", "tags other than O in the training file", "none")
+    if "O" not in found:
+        raise invalid(
+            "data",
+            "named entities in columns, with the tag O of other words in the "
+            "training file",
+            ", ".join(kinds)[:80],
+        )
     return {"labels": ["O", *kinds]}
 
 

@@ -71,8 +71,8 @@ def run_all(
             "recipe": dataclasses.asdict(recipe),
             "head_seed": head_seed,
             "data_seed": data_seed,
-            # "not above" holds for NaN too.
-            "failed": not figures["score"] > chance_of(figures["dev"]),
+            "failed": figures["diverged"] is not None
+            or figures["score"] <= chance_of(figures["dev"]),
             **figures,
             "notes": [*figures["notes"], *found],
         }

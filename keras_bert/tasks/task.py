@@ -40,8 +40,8 @@ class Task:
             cannot be read. None where a text is one row.
         check: `(model, rows)` -> sentences on training rows that the model
             cannot represent as they are.
-        tune: `(model, predictions, figures)` -> predictions: sets what the
-            dev rows decide, such as a threshold.
+        tune: `(model, predictions, figures, **options)` -> predictions: sets
+            what the dev rows decide, such as a threshold.
         model_arguments: `(rows, **options)` -> arguments of the model class
             that the training rows decide, such as `labels`.
         preprocessor_arguments: `(**options)` -> arguments of the model's

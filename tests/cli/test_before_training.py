@@ -56,7 +56,8 @@ def test_a_dev_question_that_leaves_no_room(
     _questions(tmp_path / "train.json")
     _questions(tmp_path / "dev.json", "fox " * 30)
     words = ["finetune", "squad-v1", "--data", tmp_path, "-o", "out"]
-    words += ["--model", folder / "run", "--sequence-length"]
+    words += ["--model", folder / "run", "--max-query-length", 64]
+    words += ["--sequence-length"]
     error = _refused(capsys, *words, 16)
     assert "`--sequence-length`" in error and "question q0" in error
     # A stride that only dev has no room for.
@@ -166,3 +167,59 @@ def test_a_folder_is_no_file_for_tags(folder, tmp_path, capsys):
     words += ["--model", tmp_path / "tagger", "-o", tmp_path / "out"]
     error = _refused(capsys, *words)
     assert "`-o`" in error and "a file" in error
+
+
+@pytest.mark.parametrize("rate", ["inf", "nan", "0", "-1"])
+def test_a_rate_is_a_positive_number(folder, tmp_path, capsys, rate):
+    words = ["finetune", "text", "--data", folder / "data", "--model"]
+    words += [folder / "run", "-o", tmp_path / "out", "--learning-rate", rate]
+    assert "`--learning-rate`" in _refused(capsys, *words)
+
+
+def test_a_run_that_diverges_is_no_result(folder, tmp_path, capsys):
+    """One run ends with an error; of several the others are kept."""
+    words = ["finetune", "text", "--data", folder / "data", "--model"]
+    words += [folder / "run", "--epochs", "3", "--batch-size", "4"]
+    words += ["--learning-rate", "1e30", "-o", tmp_path / "out"]
+    error = _refused(capsys, *words)
+    assert "nan" in error.lower() and "step" in error
+    assert "some run" in _refused(capsys, *words, "--seeds", 2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_columns_without_an_outside_are_no_entities(folder, tmp_path, capsys):
+    for split in ("train", "dev"):
+        text = "index\tsentence1\tlabel\n0\ta fox\tentailment\n"
+        (tmp_path / f"{split}.tsv").write_text(text)
+    words = ["finetune", "ner", "--data", tmp_path, "-o", tmp_path / "out"]
+    error = _refused(capsys, *words, "--model", folder / "run")
+    assert "`--data`" in error and "the tag O" in error
+
+
+def test_layers_are_frozen_or_drawn_anew(folder, tmp_path, capsys):
+    words = ["finetune", "text", "--data", folder / "data", "--model"]
+    words += [folder / "run", "-o", tmp_path / "out", "--freeze-layers", 2]
+    error = _refused(capsys, *words, "--reinitialise-layers", 1)
+    assert "`--freeze-layers`" in error
+
+
+def test_the_last_seed_is_a_seed_too(folder, tmp_path, capsys):
+    words = ["finetune", "text", "--data", folder / "data", "--model"]
+    words += [folder / "run", "-o", tmp_path / "out", "--seed", 2**32 - 1]
+    assert "`--seeds`" in _refused(capsys, *words, "--seeds", 2)
+
+
+def test_an_output_below_a_file(folder, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    words = ["finetune", "text", "--data", folder / "data", "--model"]
+    words += [folder / "run", "-o", tmp_path / "file" / "out"]
+    assert "`-o`" in _refused(capsys, *words)
+
+
+def test_a_given_threshold_is_not_tuned(monkeypatch):
+    task, figures = TASKS["squad-v2"], {"tuned_f1_threshold": 3.0}
+    model = keras_bert.BertQuestionAnswerer.__new__(
+        keras_bert.BertQuestionAnswerer
+    )
+    found = task.tune(model, {"threshold": 1.0}, figures, null_threshold=1.0)
+    assert found == {"threshold": 1.0}

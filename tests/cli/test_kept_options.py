@@ -54,6 +54,32 @@ def _write(path, *lines):
     path.write_text("".join("\t".join(one) + "\n" for one in lines))
 
 
+def test_a_run_of_xnli_remembers_its_language(tmp_path):
+    settings = {"language": "de"}
+    run = _run_folder(tmp_path / "run", "xnli", settings)
+    words = ["evaluate", "xnli", "--data", "d", "--model", run]
+    assert _options(*words) == settings
+    assert _options(*words, "--language", "fr") == {"language": "fr"}
+
+
+def test_texts_are_read_in_pairs_where_the_run_was(tmp_path):
+    run = _run_folder(tmp_path / "run", "text")
+    single = {"x": ["a"], "y": None, "ids": [0], "notes": []}
+    pair = {**single, "x": (["a"], ["b"])}
+    for pairs, given in ((True, pair), (False, single), (None, pair)):
+        result = {"task": "text", "pairs": pairs}
+        (run / "result.json").write_text(json.dumps(result))
+        assert _tasks.as_trained(run, given, "d") == given
+    result = {"task": "text", "pairs": False}
+    (run / "result.json").write_text(json.dumps(result))
+    found = _tasks.as_trained(run, pair, "d")
+    assert found["x"] == ["a"] and "left out" in found["notes"][0]
+    result["pairs"] = True
+    (run / "result.json").write_text(json.dumps(result))
+    with pytest.raises(ValueError, match="`--data`.*two texts"):
+        _tasks.as_trained(run, single, "d")
+
+
 @pytest.fixture
 def words(tmp_path):
     run = _run_folder(tmp_path / "run", "xnli")

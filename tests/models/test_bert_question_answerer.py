@@ -210,8 +210,10 @@ def test_users_24_no_valid_span_gives_the_empty_text(make):
     assert found[0]["text"] == ""
     assert all(np.isfinite(f["score"]) for f in found)
     question = "fox " * 40
+    assert len(model.predict(([question], [LONG]), verbose=0)) == 1
+    # Asked to keep the whole question, there is no room for a context.
     with pytest.raises(ValueError, match="sequence_length.*question 0"):
-        model.predict(([question], [LONG]), verbose=0)
+        make(max_query_length=64).predict(([question], [LONG]), verbose=0)
 
 
 def test_users_25_a_stride_that_skips_tokens_is_refused(make):
@@ -327,6 +329,24 @@ def test_file_and_preset_give_the_same_answers(trained, tmp_path):
 def test_bad_input_names_the_argument(untrained, x, y, message):
     with pytest.raises(ValueError, match=message):
         untrained.fit(x, y, verbose=0)
+
+
+def test_short_rows_leave_room_for_a_context(tokenizer):
+    """By default a question of any length is cut to fit."""
+    for length in (16, 24, 64, 96, 128):
+        preprocessor = keras_bert.BertQuestionAnswererPreprocessor(
+            tokenizer, sequence_length=length
+        )
+        windows = preprocessor.windows(["fox " * 200], ["dog " * 200])
+        assert len(windows.rows) > 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_the_threshold_is_a_number(tokenizer, value):
+    with pytest.raises(ValueError, match="`null_threshold`.*finite"):
+        keras_bert.BertQuestionAnswererPreprocessor(
+            tokenizer, null_threshold=value
+        )
 
 
 @pytest.mark.parametrize(

@@ -291,6 +291,16 @@ def test_learning_rate_with_own_optimizer_is_refused(classifier):
         classifier.compile(optimizer="sgd", learning_rate=0.1)
 
 
+def test_weights_may_be_a_list(classifier):
+    weights = [0.5, 2.0] * 8
+    found, wanted = (
+        classifier.evaluate(TEXTS, NAMES, sample_weight=one, verbose=0)
+        for one in (weights, np.array(weights))
+    )
+    assert found == wanted
+    classifier.fit(TEXTS, NAMES, sample_weight=weights, verbose=0)
+
+
 def test_progress_counts_all_batches_of_a_prediction(
     tokenizer, make_backbone, monkeypatch
 ):

@@ -57,8 +57,18 @@ def test_questions_come_in_the_order_of_the_file(write):
 
 def test_an_impossible_question_has_no_answer_whatever_it_lists(write):
     # run_squad.py looks at is_impossible first.
-    rows = squad.read(write(_qa(is_impossible=True)))
-    assert rows["y"] == [[]]
+    path = write(_qa(is_impossible=True))
+    assert squad.read(path)["y"] == [[]]
+    # evaluate-v2.0.py looks at the answers alone (make_qid_to_has_ans).
+    assert squad.read(path, "dev")["y"] == [[{"text": "10", "start": 11}]]
+    assert squad.evaluate(path, {"q": "10"})["HasAns_total"] == 1
+
+
+def test_questions_without_an_answer_are_noted_in_dev_of_version_1(write):
+    path = write(_qa("a"), _qa("b", ()))
+    (note,) = TASKS["squad-v1"].read(path, "dev")["notes"]
+    assert note.startswith("1 questions have no answer") and "b" in note
+    assert not TASKS["squad-v2"].read(path, "dev")["notes"]
 
 
 def test_a_test_file_has_no_answers(write):

@@ -27,7 +27,9 @@ def add_arguments(parser):
         help="folder with train and dev in columns, or one file, of which a "
         "tenth is held out",
     )
-    parser.add_argument("--model", required=True, help="run or checkpoint")
+    parser.add_argument(
+        "--model", required=True, help="run or checkpoint of 4 blocks or more"
+    )
     parser.add_argument("-o", "--output", required=True, help="run folder")
     parser.add_argument("--epochs", type=_common.positive_int, default=10)
     parser.add_argument("--seeds", type=_common.positive_int, default=1)
@@ -61,8 +63,7 @@ def _run(args):
     from keras_bert.tasks.fine_tune import preprocessor_of
     from keras_bert.training import Progress
 
-    if not args.learning_rate > 0:
-        raise invalid("--learning-rate", "a rate above 0", args.learning_rate)
+    finetune.check_rate(args.learning_rate)
     config = open_source(args.model).backbone_config
     if config["num_layers"] < 4:
         raise invalid(

@@ -62,8 +62,7 @@ def _run(args):
     given = {key: value for key, value in given.items() if value is not None}
     # Mosbach et al. (2021): batch 16, rate 2e-5, all else as in the paper.
     base = dataclasses.replace(Recipe(batch_size=16), **given)
-    if not base.learning_rate > 0:
-        raise invalid("learning_rate", "a rate above 0", base.learning_rate)
+    finetune.check_rate(base.learning_rate)
     recipes = [
         dataclasses.replace(base, epochs=epochs, bias_correction=correction)
         for epochs in args.epochs
