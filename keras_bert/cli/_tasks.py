@@ -114,6 +114,8 @@ def model_of(task, source):
             f"a model fine-tuned for {task.name}, a {task.model}",
             f"{source}, a {type(model).__name__}",
         )
+    if model.preprocessor is None:
+        raise invalid("--model", "a model with its vocabulary", str(source))
     return model
 
 

@@ -99,11 +99,14 @@ def check_lengths(count, **others):
 
 def weights_of(sample_weight):
     """A list of numbers as an array; weights per word stay lists."""
-    if not isinstance(sample_weight, list | tuple) or any(
+    if not isinstance(sample_weight, list | tuple | np.ndarray) or any(
         np.ndim(one) for one in sample_weight[:1]
     ):
         return sample_weight
-    return np.asarray(sample_weight, "float32")
+    weights = np.asarray(sample_weight, "float32")
+    if not np.isfinite(weights).all():
+        raise invalid("sample_weight", "finite numbers", sample_weight)
+    return weights
 
 
 def trim(rows, to=BUCKETS):

@@ -209,7 +209,7 @@ class BertQuestionAnswerer(BertWindowTask):
         for a list of questions.
         """
         single = isinstance(question, str)
-        questions = [question] if single else list(question)
+        questions = _strings(question)
         if isinstance(context, str):
             context = [context] * len(questions)
         if top_k is None:

@@ -144,6 +144,8 @@ class BertTextClassifier(BertTask):
         if self.num_classes == 1:
             if y.dtype.kind not in "biuf":
                 raise invalid("y", "numbers (num_classes is 1)", y)
+            if not np.isfinite(y).all():
+                raise invalid("y", "finite numbers (num_classes is 1)", y)
             return y.astype("float32")
         return class_ids(y, self.num_classes, self.labels)
 

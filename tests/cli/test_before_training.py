@@ -223,3 +223,15 @@ def test_a_given_threshold_is_not_tuned(monkeypatch):
     )
     found = task.tune(model, {"threshold": 1.0}, figures, null_threshold=1.0)
     assert found == {"threshold": 1.0}
+
+
+def test_a_model_without_its_vocabulary(folder, tmp_path, capsys):
+    rows = {"y": [["O", "B-x"]]}
+    source = str(folder / "run")
+    model = fine_tuning.new_model(TASKS["ner"], source, rows, {}, 16)
+    model.preprocessor = None
+    model.save_to_preset(tmp_path / "tagger")
+    (tmp_path / "dev.txt").write_text("fox B-x\n")
+    words = ["evaluate", "ner", "--data", tmp_path / "dev.txt"]
+    error = _refused(capsys, *words, "--model", tmp_path / "tagger")
+    assert "`--model`" in error and "vocabulary" in error

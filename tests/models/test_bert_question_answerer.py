@@ -194,6 +194,12 @@ def test_an_answer_of_nothing_is_labelled_as_none(untrained):
     assert list(y["start"] > 0) == list(y["end"] > 0) == [False, True]
 
 
+def test_a_question_is_a_string(untrained):
+    for question in (None, [None], 3):
+        with pytest.raises(ValueError, match="`x`.*strings"):
+            untrained.answer(question, "a fox")
+
+
 def test_texts_need_a_preprocessor(make_backbone):
     model = keras_bert.BertQuestionAnswerer(make_backbone(num_layers=1))
     with pytest.raises(ValueError, match="`preprocessor`"):

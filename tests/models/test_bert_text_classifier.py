@@ -299,6 +299,18 @@ def test_weights_may_be_a_list(classifier):
     )
     assert found == wanted
     classifier.fit(TEXTS, NAMES, sample_weight=weights, verbose=0)
+    weights[3] = float("nan")
+    for one in (weights, np.array(weights)):
+        with pytest.raises(ValueError, match="`sample_weight`.*finite"):
+            classifier.fit(TEXTS, NAMES, sample_weight=one, verbose=0)
+
+
+def test_targets_of_a_regression_are_finite(make_backbone, tokenizer):
+    model = keras_bert.BertTextClassifier(
+        make_backbone(num_layers=1), num_classes=1, preprocessor=tokenizer
+    )
+    with pytest.raises(ValueError, match="`y`.*finite"):
+        model.fit(["a dog", "a fox"], [0.5, float("nan")], verbose=0)
 
 
 def test_progress_counts_all_batches_of_a_prediction(
