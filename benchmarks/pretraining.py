@@ -1,7 +1,7 @@
 """Real learning: bert_mini from scratch against transformers.
 
 Both sides start from the same weights (ours, converted), read the same
-batches in the same order (masked pairs of 128 tokens, one pair a row) and
+batches in the same order (masked pairs, one pair a row) and
 have the same recipe: AdamW with bias correction, decay 0.01 except on biases
 and LayerNorm, epsilon 1e-6, clip 1.0, linear warm-up over 10% of the steps and
 decay to 0, the same dropout, float32 (bfloat16 products with `--autocast`). The

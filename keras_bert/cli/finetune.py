@@ -241,12 +241,12 @@ def check_rate(rate):
 
 def seeds_of(args):
     """(head seed, data seed) of each run."""
-    _common.check_seed(args.seed + args.seeds - 1, "--seeds")
     for name in ("seed", "head_seed", "data_seed"):
         if getattr(args, name) is not None:
             _common.check_seed(
                 getattr(args, name), "--" + name.replace("_", "-")
             )
+    _common.check_seed(args.seed + args.seeds - 1, "--seeds")
     return [
         (
             seed if args.head_seed is None else args.head_seed,

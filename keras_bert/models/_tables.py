@@ -150,12 +150,13 @@ def _texts(table, name):
 
 
 def _is_gap(value):
-    if _is_list(value):
+    if is_list(value):
         return False
     return value is None or type(value).__name__ == "NAType" or value != value
 
 
-def _is_list(value):
+def is_list(value):
+    """Whether a value holds several, and is no text."""
     return hasattr(value, "__len__") and not isinstance(value, str | bytes)
 
 
@@ -166,7 +167,7 @@ def _targets(table, name, labels):
     if values and isinstance(values[0], dict):
         return [_answers(value) for value in values]
     feature = table.features.get(name) if _is_data_set(table) else None
-    if values and _is_list(values[0]):
+    if values and is_list(values[0]):
         # A tag for each word: the feature is that of a list of classes.
         feature = getattr(feature, "feature", None)
         return [_class_names(tags, feature, labels, name) for tags in values]
@@ -193,7 +194,7 @@ def _answers(value):
     if "answer_start" not in value:
         return value
     texts, starts = value["text"], value["answer_start"]
-    if not _is_list(starts):
+    if not is_list(starts):
         texts, starts = [texts], [starts]
     return [
         {"text": str(text), "start": int(start)}

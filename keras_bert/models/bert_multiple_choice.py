@@ -10,6 +10,7 @@ from keras_bert.export import classification_outputs
 from keras_bert.models import _texts
 from keras_bert.models._labels import class_ids
 from keras_bert.models._row_prediction import predict_texts
+from keras_bert.models._tables import is_list
 from keras_bert.models.bert_multiple_choice_preprocessor import (
     BertMultipleChoicePreprocessor,
 )
@@ -150,7 +151,7 @@ class BertMultipleChoice(BertTask):
                 endings,
             )
         for index, one in enumerate(endings):
-            if not _is_list(one) or len(one) < 1:
+            if not is_list(one) or len(one) < 1:
                 raise invalid(
                     "x", f"a list of endings (see position {index})", one
                 )
@@ -205,7 +206,7 @@ def _checked(x, y):
     endings = _endings(x) if len(x) == 2 else ()
     if not hasattr(endings, "__len__") or len(endings) == 0:
         return y
-    return class_ids(y, len(endings[0])) if _is_list(endings[0]) else y
+    return class_ids(y, len(endings[0])) if is_list(endings[0]) else y
 
 
 def _endings(x):
@@ -216,7 +217,3 @@ def _endings(x):
         if hasattr(endings, name):
             return getattr(endings, name)()
     return endings
-
-
-def _is_list(one):
-    return hasattr(one, "__len__") and not isinstance(one, str | bytes)

@@ -1,6 +1,7 @@
-"""What a run folder says of itself."""
+"""What a run folder says of itself, and how."""
 
 import json
+import math
 from pathlib import Path
 
 from keras_bert._errors import invalid
@@ -22,3 +23,12 @@ def result_of(source):
                 "source", f"JSON in {path} ({error})", str(source)
             ) from error
     return {}
+
+
+def in_json(value):
+    """A value, or a dict of them, with None for numbers that JSON lacks."""
+    if isinstance(value, dict):
+        return {key: in_json(one) for key, one in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -14,6 +14,7 @@ import numpy as np
 
 from keras_bert._errors import invalid
 from keras_bert.tasks._accuracy import accuracy
+from keras_bert.tasks._run_folder import in_json
 
 # The least score of a regression, and that of a model that has diverged:
 # results are JSON, which has neither NaN nor infinity.
@@ -135,11 +136,11 @@ def report(rows, predictions, folder, **_):
             line = {
                 "index": rows["ids"][i],
                 "label": wanted[i],
-                "predicted": _in_json(predictions["predicted"][i]),
+                "predicted": in_json(predictions["predicted"][i]),
             }
             if labels is not None:
                 best = predictions["scores"][i].max()
-                line["probability"] = _in_json(float(best))
+                line["probability"] = in_json(float(best))
             names = ("text", "text_pair")
             line |= {
                 name: part[i] for name, part in zip(names, x, strict=False)
@@ -162,12 +163,6 @@ def confusion(wanted, predicted, labels, folder):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _in_json(value):
-    """A number, or None for one that JSON does not have."""
-    is_number = isinstance(value, float)
-    return value if not is_number or math.isfinite(value) else None
-
-
 def write(rows, predictions, path, **_):
     """A .tsv, .csv or .jsonl table: index, label, score."""
     path = Path(path)
@@ -178,7 +173,7 @@ def write(rows, predictions, path, **_):
         {
             "index": index,
             "label": None if regression else label,
-            "score": _in_json(float(value)),
+            "score": in_json(float(value)),
         }
         for index, label, value in zip(
             rows["ids"], predictions["predicted"], best, strict=True

@@ -9,6 +9,7 @@ import keras
 from keras_bert import checkpoints
 from keras_bert import models
 from keras_bert._errors import invalid
+from keras_bert.tasks._run_folder import in_json
 from keras_bert.tasks._run_folder import result_of
 from keras_bert.tokenizers import BertTokenizer
 from keras_bert.training import AdamW
@@ -77,15 +78,6 @@ def new_model(
     if layers.freeze is not None:
         layer_choice.freeze_bottom(model.backbone, layers.freeze)
     return model
-
-
-def _finite(value):
-    """JSON knows no NaN: `None` in its place."""
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def preprocessor_of(task, source, options, sequence_length=None):
@@ -212,7 +204,7 @@ def fine_tune(
     }
     if diverged is not None:
         score = result["score"] if math.isfinite(result["score"]) else 0.0
-        result = _finite({**result, "score": score})
+        result = in_json({**result, "score": score})
     if best is not None:
         result["dev_scores"] = best.scores
         result["best_epoch"] = best.best_epoch + 1

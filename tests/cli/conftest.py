@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import keras_bert
 from keras_bert.cli.main import main
 
 SENTENCES = [
@@ -41,6 +42,21 @@ def folder(tmp_path_factory):
         + ["--held-out", f"{folder}/corpus.txt"]
     )
     return folder
+
+
+@pytest.fixture(scope="session")
+def encoder(folder, tmp_path_factory):
+    """A preset of four blocks, untrained, with the vocabulary of run/."""
+    path = tmp_path_factory.mktemp("encoder") / "preset"
+    tokenizer = keras_bert.BertTokenizer.from_preset(str(folder / "run"))
+    keras_bert.BertMaskedLM(
+        keras_bert.BertBackbone(
+            vocabulary_size=tokenizer.vocabulary_size(), num_layers=4,
+            num_heads=1, hidden_dim=8, intermediate_dim=8,
+        ),
+        preprocessor=tokenizer,
+    ).save_to_preset(path)  # fmt: skip
+    return path
 
 
 @pytest.fixture(scope="module")

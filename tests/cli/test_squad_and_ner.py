@@ -275,7 +275,7 @@ def test_ner_by_document_and_in_another_scheme(
 
 
 def test_feature_based_gives_a_row_of_table_7(
-    folder, data, tmp_path, run_json, monkeypatch, capsys
+    folder, encoder, data, tmp_path, run_json, monkeypatch, capsys
 ):
     from keras_bert.models import bert_feature_tagger
 
@@ -289,15 +289,7 @@ def test_feature_based_gives_a_row_of_table_7(
     # A run of two blocks has no "last four": said before any training.
     code = main([*map(str, words), "--model", f"{folder}/run", "-o", "none"])
     assert code == 2 and "`--model`" in capsys.readouterr().err
-    tokenizer = keras_bert.BertTokenizer.from_preset(str(folder / "run"))
-    keras_bert.BertMaskedLM(
-        keras_bert.BertBackbone(
-            vocabulary_size=tokenizer.vocabulary_size(), num_layers=4,
-            num_heads=1, hidden_dim=8, intermediate_dim=8,
-        ),
-        preprocessor=tokenizer,
-    ).save_to_preset(tmp_path / "encoder")  # fmt: skip
-    words += ["--model", tmp_path / "encoder"]
+    words += ["--model", encoder]
     code, result = run_json(*words, "-o", tmp_path / "table")
     assert code == 0
     (row,) = result["rows"]
