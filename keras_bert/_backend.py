@@ -91,6 +91,8 @@ def attention(query, key, value, mask, dropout=None):
         bias = _MASKED * (~mask[:, None]).float()
         context = dropped_attention()(*heads_first, bias, dropout.rate)
         context = context.transpose(1, 2)
+    elif backend == "jax" and dropout is not None:
+        context = _dropped_attention_jax(query, key, value, mask, dropout)
     else:
         if backend == "torch" and key.device.type == "cpu":
             from keras_bert._torch_attention import filled_up
@@ -153,6 +155,41 @@ def _attention_jax(query, key, value, mask):
         query, key, value, mask=mask[:, None], flash_attention=flash
     )
     return ops.cast(context, dtype)
+
+
+def _dropped_attention_jax(query, key, value, mask, dropout):
+    """Attention with dropout, whose way back reads the softmax alone.
+
+    JAX would keep what comes after the softmax as well: with `recomputed`
+    around the activation, 40% of the memory of a step at length 384.
+    """
+    import jax
+
+    shape = (query.shape[0], query.shape[2], query.shape[1], key.shape[1])
+    # Outside of what is done twice: a draw moves the state of the seeds. Of a
+    # mask of another type XLA would keep the draws, 64 bits for each weight.
+    kept = dropout.call(ops.ones(shape, "bfloat16"), training=True) > 0
+
+    def context(query, key, value, mask, kept):
+        weights = _softmax(query, key, mask)
+        weights = jax.ad_checkpoint.checkpoint_name(weights, "softmax")
+        weights = ops.where(kept, weights / (1.0 - dropout.rate), 0.0)
+        weights = ops.cast(weights, value.dtype)
+        return ops.einsum("bnts,bsnd->btnd", weights, value)
+
+    policy = jax.checkpoint_policies.save_only_these_names("softmax")
+    context = jax.checkpoint(context, policy=policy)
+    return context(query, key, value, mask, kept)
+
+
+def recomputed(function):
+    """`function` of one tensor, computed anew on the way back.
+
+    Of a GELU, JAX keeps four tensors of the size of its input. Torch's own
+    keeps the input alone, and so does XLA under TensorFlow.
+    """
+    jax = keras.config.backend() == "jax"
+    return keras.remat(function) if jax else function
 
 
 def _attention_torch(query, key, value, mask):

@@ -33,7 +33,7 @@ def activation_function(name):
     if not isinstance(name, str) or name not in ACTIVATIONS:
         names = ", ".join(sorted(ACTIVATIONS))
         raise invalid("activation", f"one of {names}", name)
-    return ACTIVATIONS[name]
+    return _backend.recomputed(ACTIVATIONS[name])
 
 
 def initializer(initializer_range):

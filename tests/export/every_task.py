@@ -56,7 +56,13 @@ def build(vocabulary):
         # Wide enough for the rows to differ in their outputs.
         initializer_range=0.3,
     )
-    answers = {"sequence_length": 16, "doc_stride": 5, "max_answer_length": 4}
+    answers = {
+        "sequence_length": 16,
+        "doc_stride": 5,
+        # Longer than the row: the graph must refuse what leaves no room.
+        "max_query_length": 64,
+        "max_answer_length": 4,
+    }
     models = {
         "classifier": kb.BertTextClassifier(
             backbone, preprocessor=tokenizer, labels=["nein", "größer"]

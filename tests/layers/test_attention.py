@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_bert import _backend
 from keras_bert.layers import BertSelfAttention
+from keras_bert.layers._parts import Dropout
 from keras_bert.testing import gradients
 
 
@@ -84,9 +85,28 @@ def test_float16_logits_past_65504_stay_finite(attention_form):
 def test_dropout_acts_on_the_weights():
     q = random(1, 3, 1, 4)
     mask = ops.ones((1, 3, 3), dtype="bool")
-    dropout = SimpleNamespace(call=lambda w, training: w * 0)
+    dropout = SimpleNamespace(rate=0.5, call=lambda w, training: w * 0)
     context = _backend.attention(q, q, q, mask, dropout=dropout)
     assert np.all(ops.convert_to_numpy(context) == 0)
+
+
+def test_a_weight_is_dropped_or_scaled_up():
+    """Read off with one-hot values: 0, or the weight over 1 - rate."""
+    rate, length = 0.25, 64
+    q = random(2, length, 2, length)
+    one_hot = ops.broadcast_to(
+        ops.eye(length)[None, :, None], (2, length, 2, length)
+    )
+    mask = ops.ones((2, length, length), dtype="bool")
+    plain, dropped = (
+        ops.convert_to_numpy(_backend.attention(q, q, one_hot, mask, dropout))
+        for dropout in (None, Dropout(rate))
+    )
+    kept = dropped > 0
+    # 16,384 draws: four standard deviations are 0.0135.
+    assert abs(kept.mean() - (1 - rate)) < 0.0135
+    expected = np.where(kept, plain / (1 - rate), 0)
+    np.testing.assert_allclose(dropped, expected, rtol=1e-3, atol=1e-6)
 
 
 def layer(rate):

@@ -45,6 +45,8 @@ def test_the_way_with_dropout_is_the_fused_kernel_where_none_drops(length):
     mask = keras.ops.convert_to_tensor(mask)
 
     class KeepAll:
+        rate = 0.0
+
         @staticmethod
         def call(weights, training):
             return weights

@@ -228,9 +228,11 @@ class Link:
         except BaseException as error:
             # Gloo notices a closed connection sooner than this thread can.
             _wait_until(lambda: self.lost, 2.0)
+            # Before telling: process 0 answers with this very error.
+            lost = self.lost
             self._tell({"failed": _short(error)})
-            if self.lost and not isinstance(error, SystemExit):
-                raise RuntimeError(self.lost) from error
+            if lost and not isinstance(error, SystemExit):
+                raise RuntimeError(lost) from error
             raise
         finally:
             self._inside = False
