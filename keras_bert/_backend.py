@@ -80,24 +80,19 @@ def attention(query, key, value, mask, dropout=None):
             `None` the fused kernel of the backend is used where there is one.
     """
     backend = keras.config.backend()
+    on_cpu = backend == "torch" and key.device.type == "cpu"
     fused = _FUSED.get(backend) if dropout is None else None
+    if on_cpu and fused is not None:
+        from keras_bert._torch_attention import is_faster_in_parts
+
+        fused = None if is_faster_in_parts(query, key) else fused
     if fused is not None:
         context = fused(query, key, value, mask)
-    elif _is_long_on_cpu(backend, key):
-        from keras_bert._torch_attention import dropped_attention
-
-        query = query * (1.0 / math.sqrt(query.shape[-1]))
-        heads_first = (x.transpose(1, 2) for x in (query, key, value))
-        bias = _MASKED * (~mask[:, None]).float()
-        context = dropped_attention()(*heads_first, bias, dropout.rate)
-        context = context.transpose(1, 2)
+    elif on_cpu and _precise(query):
+        context = _attention_on_cpu(query, key, value, mask, dropout)
     elif backend == "jax" and dropout is not None:
         context = _dropped_attention_jax(query, key, value, mask, dropout)
     else:
-        if backend == "torch" and key.device.type == "cpu":
-            from keras_bert._torch_attention import filled_up
-
-            key, value, mask = filled_up(key, value, mask)
         weights = ops.cast(_softmax(query, key, mask), value.dtype)
         if dropout is not None:
             weights = dropout.call(weights, training=True)
@@ -107,17 +102,28 @@ def attention(query, key, value, mask, dropout=None):
     return ops.where(sees_any, context, ops.zeros((), context.dtype))
 
 
-def _is_long_on_cpu(backend, key):
-    """Whether attention with dropout goes in pieces.
+def _precise(x):
+    # Products of float16 have to be made in float32.
+    return keras.backend.standardize_dtype(x.dtype) != "float16"
 
-    Not in float16, whose products have to be made in float32.
-    """
-    return (
-        backend == "torch"
-        and key.device.type == "cpu"
-        and keras.backend.standardize_dtype(key.dtype) != "float16"
-        and key.shape[1] >= _LONG
-    )
+
+def _attention_on_cpu(query, key, value, mask, dropout):
+    """Attention of torch on a CPU, without its fused kernel."""
+    from keras_bert._torch_attention import dropped_attention
+    from keras_bert._torch_attention import filled_up
+    from keras_bert._torch_attention import plain_attention
+
+    query = query * (1.0 / math.sqrt(query.shape[-1]))
+    in_pieces = dropout is not None and key.shape[1] >= _LONG
+    if not in_pieces:
+        key, value, mask = filled_up(key, value, mask)
+    heads_first = (x.transpose(1, 2) for x in (query, key, value))
+    bias = _MASKED * (~mask[:, None]).float()
+    if in_pieces:
+        context = dropped_attention()(*heads_first, bias, dropout.rate)
+    else:
+        context = plain_attention(*heads_first, bias, dropout)
+    return context.transpose(1, 2)
 
 
 def _softmax(query, key, mask):

@@ -48,3 +48,19 @@ def _ids_of_names(y, labels):
         raise invalid("y", f"labels out of {labels}", unknown)
     found = np.array([ids[label] for label in y.flat], "int32")
     return found.reshape(y.shape)
+
+
+def weights_by_id(class_weight, model):
+    """`class_weight` of Keras with the names of classes as their ids."""
+    labels = getattr(model, "labels", None)
+    if not isinstance(class_weight, dict) or not any(
+        isinstance(key, str) for key in class_weight
+    ):
+        return class_weight
+    names = np.array(list(class_weight), "O")
+    unknown = [name for name in names if name not in (labels or ())]
+    if unknown:
+        expected = f"labels out of {labels}" if labels else "class ids"
+        raise invalid("class_weight", expected, unknown)
+    ids = _ids_of_names(names, labels)
+    return dict(zip(ids.tolist(), class_weight.values(), strict=True))

@@ -57,6 +57,7 @@ def columns_of(x, y=None, labels=None, choices=False):
     """
     if not is_table(x):
         return x, y
+    x = _plain(x)
     names = _names(x)
     read, columns, targets = _reader_of(names, choices)
     if y is None:
@@ -72,6 +73,7 @@ def inputs_of(x, choices=False):
     """Raw inputs of a table, whatever its targets are."""
     if not is_table(x):
         return x
+    x = _plain(x)
     read, columns, _ = _reader_of(_names(x), choices)
     return read(x, columns)
 
@@ -79,6 +81,11 @@ def inputs_of(x, choices=False):
 def _is_data_set(table):
     # By class: the columns of a data frame are attributes of it.
     return hasattr(type(table), "column_names")
+
+
+def _plain(table):
+    # Numbers and strings, whatever `with_format` makes of them.
+    return table.with_format(None) if _is_data_set(table) else table
 
 
 def _names(table):

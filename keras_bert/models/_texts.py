@@ -33,7 +33,10 @@ def is_ids(x):
 def check_dict(x):
     """Refuses a dict that is neither ids nor anything else we know."""
     if isinstance(x, dict) and not is_ids(x):
-        raise invalid("x", "a dict with `token_ids`", f"the keys {list(x)}")
+        expected = "a dict with `token_ids`"
+        if type(x).__name__ == "DatasetDict":
+            expected = "one of the data sets that a DatasetDict holds"
+        raise invalid("x", expected, f"the keys {list(x)}")
 
 
 def is_dataset(x):
@@ -42,6 +45,16 @@ def is_dataset(x):
         cls.__name__ == "DatasetV2" and cls.__module__.startswith("tensorflow")
         for cls in type(x).__mro__
     )
+
+
+def check_targets(x):
+    """Refuses training data in which no targets can be."""
+    if isinstance(x, list | tuple):
+        raise invalid("y", "a target for each text", None)
+    if is_dataset(x) and not isinstance(x.element_spec, tuple):
+        raise invalid(
+            "x", "a dataset whose elements are (x, y)", x.element_spec
+        )
 
 
 def text_array(texts, argument="x"):

@@ -16,6 +16,7 @@ from keras_bert.models._fit import fit_in_parts
 from keras_bert.models._guards import argument_errors
 from keras_bert.models._guards import state_kept
 from keras_bert.models._guards import unused_pooler
+from keras_bert.models._labels import weights_by_id
 from keras_bert.models._preset import TaskPreset
 from keras_bert.models._tables import columns_of
 from keras_bert.models._tables import inputs_of
@@ -295,8 +296,9 @@ class BertTask(
                 if held.get("sample_weight") is not None:
                     validation_data += (held["sample_weight"],)
         data = self._data(x, y, sample_weight, batch_size, shuffle)
-        if y is None and self.needs_targets and isinstance(x, list | tuple):
-            raise invalid("y", "a target for each text", y)
+        if y is None and self.needs_targets:
+            _texts.check_targets(x)
+        class_weight = weights_by_id(class_weight, self)
         data = self._shared_data(data, shuffle, class_weight)
         return fit_in_parts(
             self,

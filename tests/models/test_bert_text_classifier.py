@@ -199,6 +199,26 @@ def test_class_weight_counts(classifier):
     assert heavy["loss"][0] > 2 * plain["loss"][0]
 
 
+def test_class_weight_takes_the_names_of_the_classes(classifier):
+    """Only the weight of the class that there is counts."""
+    names = ["good"] * len(TEXTS)
+    none, other = (
+        classifier.fit(TEXTS, names, class_weight=weight, verbose=0).history
+        for weight in ({"good": 0.0}, {"bad": 0.0})
+    )
+    assert none["loss"][0] == 0 < other["loss"][0]
+    with pytest.raises(ValueError, match="`class_weight`.*'god'"):
+        classifier.fit(TEXTS, names, class_weight={"god": 1.0}, verbose=0)
+
+
+def test_training_data_without_labels_is_refused(classifier):
+    import tensorflow as tf
+
+    unlabelled = tf.data.Dataset.from_tensor_slices(TEXTS).batch(5)
+    with pytest.raises(ValueError, match=r"`x`.*elements are \(x, y\)"):
+        classifier.fit(unlabelled, verbose=0)
+
+
 def test_preset_round_trip_keeps_labels_and_outputs(classifier, tmp_path):
     classifier.save_to_preset(tmp_path / "preset")
     again = keras_bert.load(tmp_path / "preset")

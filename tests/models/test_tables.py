@@ -72,6 +72,12 @@ def test_a_data_set_keeps_the_names_of_its_classes(model):
         TEXTS, ["pos", "neg", "pos", "neg"], verbose=0, return_dict=True
     )
     assert found == pytest.approx(expected, rel=1e-5)
+    as_arrays = model.evaluate(
+        data.with_format("numpy"), verbose=0, return_dict=True
+    )
+    assert as_arrays == pytest.approx(expected, rel=1e-5)
+    with pytest.raises(ValueError, match="`x`.*one of the data sets"):
+        model.fit(datasets.DatasetDict({"train": data}))
     test = datasets.Dataset.from_dict(
         {"sentence": TEXTS, "label": [-1] * 4}, features=features
     )
