@@ -133,7 +133,13 @@ def train(
         for length, _ in settings["phases"]
     }
     epochs = phases.positions(plan, per_epoch)
-    log = RunLog(folder, settings, steps, _held_out(held_out, settings))
+    log = RunLog(
+        folder,
+        settings,
+        steps,
+        _held_out(held_out, settings),
+        held_out and held_out.fingerprint,
+    )
     checkpoint = folder.newest()
     if checkpoint is not None:
         log.resume(checkpoint, state_file.read_state(checkpoint, model))
@@ -273,6 +279,30 @@ def steps_for(minutes, settings, text, tokenizer):
         found = [b[0] - a[0] for a, b in itertools.pairwise(ends)] or [1.0]
         paces.append(share * statistics.median(found))
     return max(1, round(minutes * 60 / sum(paces)))
+
+
+def tokenizer_of_run(folder, settings, given):
+    """The tokenizer that the run has, or begins with.
+
+    Args:
+        folder: `RunFolder`.
+        settings: dict, all options of the verb.
+        given: dict, those of this call.
+    """
+    from keras_bert.data.shard_folder import fingerprint
+
+    own = folder.tokenizer() if folder.begun else None
+    if own is None:
+        return tokenizer_of(settings)
+    if given.get("vocab"):
+        named = tokenizer_of(settings)
+        if fingerprint(named) != fingerprint(own):
+            raise invalid(
+                "--vocab",
+                f"the vocabulary that the run began with, in {folder.path}",
+                given["vocab"],
+            )
+    return own
 
 
 def tokenizer_of(settings):

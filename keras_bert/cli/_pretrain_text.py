@@ -1,5 +1,6 @@
 """The text of a pretraining run: files, shards or static records."""
 
+import functools
 import hashlib
 import json
 
@@ -16,27 +17,38 @@ class Text:
     """
 
     def __init__(self, files, tokenizer, sampling=None):
+        from keras_bert.data.google_records import record_file_entry
         from keras_bert.data.sources import open_source
 
+        self.tokenizer = tokenizer
         self.source = open_source(files, tokenizer, sampling)
         if isinstance(self.source, list):
             # Records of pairs that are made already: read by their names.
             self.num_documents = self.num_tokens = None
-            self.source, entries = files, [str(name) for name in self.source]
+            entries = [record_file_entry(name) for name in self.source]
+            self.source = files
         else:
             entries = self.source.entries
             self.num_documents = _total(entries, "documents")
             self.num_tokens = _total(entries, "tokens")
         self._entries = entries
 
+    @functools.cached_property
     def fingerprint(self):
         """What a resumed run compares its text with."""
-        digest = hashlib.sha256(json.dumps(self._entries).encode())
-        # Shards have a checksum each in their entries.
+        from keras_bert.data.shard_folder import fingerprint
+
+        identity = [fingerprint(self.tokenizer), self._entries]
+        digest = hashlib.sha256(json.dumps(identity).encode())
+        # Shards and records have a checksum each in their entries.
         if hasattr(self.source, "load") and not hasattr(self.source, "index"):
             for number in range(len(self.source)):
                 corpus = self.source.load(number)
-                for part in (corpus.ids, corpus.sentence_bounds):
+                for part in (
+                    corpus.ids,
+                    corpus.sentence_bounds,
+                    corpus.document_bounds,
+                ):
                     digest.update(part.tobytes())
         return digest.hexdigest()
 

@@ -50,6 +50,25 @@ class RunFolder:
     def write_tokenizer(self, tokenizer):
         tokenizer.save_to_preset(self.path)
 
+    def tokenizer(self):
+        """The tokenizer of the run, or None before it is written."""
+        from keras_bert.tokenizers import BertTokenizer
+
+        names = ("vocab.txt", "tokenizer_config.json")
+        if not all((self.path / name).is_file() for name in names):
+            return None
+        return BertTokenizer.from_preset(self.path)
+
+    def with_own_model(self, settings):
+        """Settings that build the model from the run's own checkpoint.
+
+        What it was begun from may be gone; all weights come from there.
+        """
+        newest = self.newest()
+        if not settings["model"] or newest is None:
+            return settings
+        return {**settings, "model": str(newest / "preset")}
+
     def newest(self):
         """The newest whole checkpoint, or None."""
         found = state_file.checkpoints_in(self.checkpoints)

@@ -34,14 +34,19 @@ class RunLog(keras.callbacks.Callback):
         total: int, steps of the run.
         held_out: `None` or a function of the model that gives figures for the
             reports, `held_out_loss` among them.
+        held_out_text: what the best checkpoint is chosen by: the fingerprint
+            of that text; `None` is the training itself.
     """
 
-    def __init__(self, folder, settings, total, held_out=None):
+    def __init__(
+        self, folder, settings, total, held_out=None, held_out_text=None
+    ):
         super().__init__()
         self.folder = folder
         self.settings = settings
         self.total = total
         self.held_out = held_out
+        self.held_out_text = held_out_text
         self.seconds = 0.0
         self.tokens = 0
         self.best = math.inf
@@ -59,7 +64,11 @@ class RunLog(keras.callbacks.Callback):
         self.step = position["step"]
         self.seconds = position["seconds"]
         self.tokens = position["tokens"]
-        self.best = position["best"] or math.inf
+        # The best on another text says nothing about this one.
+        if position.get("best_on") == self.held_out_text:
+            self.best = (
+                math.inf if position["best"] is None else position["best"]
+            )
         self.restore_from = checkpoint
         self._random.state = random
 
@@ -106,13 +115,14 @@ class RunLog(keras.callbacks.Callback):
             return
         self._guard.look((batch, (logs or {}).get("loss")))
         if report:
-            self._report(logs)
+            # What is measured at a report draws from torch's generators; the
+            # training must not notice. A run that goes on from a checkpoint
+            # begins with the same.
+            self._random.keep()
+            self._report()
+            self._random.put_back()
         if save:
             self._save()
-        if last:
-            # After the report, whose evaluation draws as well: a run that
-            # goes on from the checkpoint begins with what is left here.
-            self._random.keep()
 
     def on_train_end(self, logs=None):
         self._writer.flush()
@@ -130,10 +140,13 @@ class RunLog(keras.callbacks.Callback):
                 flush=True,
             )
 
-    def _report(self, logs):
+    def _report(self):
         now = time.monotonic()
         elapsed = now - self._reported
         step, epoch, batch = self.place(self.step - self._first)
+        # Not those of the batch: with several devices under TensorFlow they
+        # are means over the replicas.
+        logs = self.model.get_metrics_result()
         logs = {name: float(value) for name, value in logs.items()}
         tokens = logs.pop("tokens")
         self.tokens += int(tokens)
@@ -197,6 +210,7 @@ class RunLog(keras.callbacks.Callback):
                 else self.seconds,
                 "tokens": self.tokens,
                 "best": None if math.isinf(self.best) else self.best,
+                "best_on": self.held_out_text,
             },
             self.settings["keep"],
         )

@@ -169,13 +169,13 @@ def pretrain(output, given, resume=False):
     else:
         settings = _pretrain_settings.resumed(description["settings"], given)
     _pretrain_settings.check(settings)
-    tokenizer = _pretrain.tokenizer_of(settings)
-    _pretrain_settings.check_lengths(settings)
+    tokenizer = _pretrain.tokenizer_of_run(folder, settings, given)
+    _pretrain_settings.check_lengths(folder.with_own_model(settings))
     text = Text(settings["files"], tokenizer, settings["sampling"])
     held_out = settings["held_out"] and Text(settings["held_out"], tokenizer)
     texts = {
-        "text": text.fingerprint(),
-        "held_out_text": held_out and held_out.fingerprint(),
+        "text": text.fingerprint,
+        "held_out_text": held_out and held_out.fingerprint,
     }
     if description is None:
         settings = _pretrain_settings.completed(settings, text, tokenizer)
@@ -200,7 +200,7 @@ def pretrain(output, given, resume=False):
     _pretrain_settings.check_warmup(settings, stages)
     first, last = stages[0]
     pretrainer, schedule = _pretrain.new_model(
-        settings, tokenizer, last - first
+        folder.with_own_model(settings), tokenizer, last - first
     )
     folder.write(
         {
@@ -212,7 +212,7 @@ def pretrain(output, given, resume=False):
             "tokens": text.num_tokens,
         }
     )
-    if description is None:
+    if folder.tokenizer() is None:
         folder.write_tokenizer(tokenizer)
     figures = _pretrain.train(
         folder,

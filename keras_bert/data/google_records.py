@@ -11,6 +11,7 @@ https://github.com/google-research/bert/blob/master/create_pretraining_data.py
 """
 
 import dataclasses
+import hashlib
 import struct
 
 import numpy as np
@@ -148,7 +149,23 @@ def first_lengths(path):
 
 def count_records(path):
     """The number of records, from the frames alone."""
-    count = 0
+    return sum(1 for _ in _record_checksums(path))
+
+
+def record_file_entry(path):
+    """What tells a file from another one, wherever it lies."""
+    digest = hashlib.sha256()
+    for checksum_of_record in _record_checksums(path):
+        digest.update(checksum_of_record)
+    return {
+        "name": path.replace("\\", "/").rsplit("/", 1)[-1],
+        "bytes": filesystem.size(path),
+        "checksums": digest.hexdigest(),
+    }
+
+
+def _record_checksums(path):
+    """Yields the checksum that stands after each record; reads no record."""
     total = filesystem.size(path)
     with filesystem.open_bytes(path) as file:
         position = 0
@@ -156,14 +173,14 @@ def count_records(path):
             frame = file.read(12)
             if len(frame) < 12:
                 break
-            position += 16 + struct.unpack("<Q", frame[:8])[0]
-            file.seek(position)
-            count += 1
+            length = struct.unpack("<Q", frame[:8])[0]
+            file.seek(position + 12 + length)
+            yield file.read(4)
+            position += 16 + length
     if position != total:
         raise invalid(
             "files_or_dir", "whole TFRecord files (this is cut off)", path
         )
-    return count
 
 
 def read_google_records(path, length, predictions):

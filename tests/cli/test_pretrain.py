@@ -10,9 +10,12 @@ import pytest
 
 import keras_bert
 from keras_bert.cli import _pretrain
+from keras_bert.cli._pretrain_text import Text
 from keras_bert.cli.main import build_parser
 from keras_bert.cli.main import main
 from keras_bert.cli.pretrain import DEFAULTS
+from keras_bert.data.google_records import GoogleSettings
+from keras_bert.data.google_records import write_google_records
 
 
 def _words(folder, output, **options):
@@ -142,8 +145,6 @@ def test_options_of_reports_checkpoints_and_rows(folder, tmp_path, run_json):
 
 
 def _pretrain_text(folder, tokenizer):
-    from keras_bert.cli._pretrain_text import Text
-
     return Text([f"{folder}/corpus.txt"], tokenizer)
 
 
@@ -153,8 +154,15 @@ def test_going_on_and_what_may_change(folder, tmp_path, capsys):
     assert not main([*words, "--resume"])
     assert keras_bert.load(run).backbone.causal
     shutil.copy(run / "metrics.jsonl", tmp_path / "before.jsonl")
+    # A loss of the training that no other text reaches.
+    (state,) = run.glob("checkpoints/step-*/state.json")
+    saved = json.loads(state.read_text())
+    saved["position"]["best"] = 1e-3
+    state.write_text(json.dumps(saved))
     # Without the options, which the run remembers; more steps.
-    assert not main(["pretrain", "-o", str(run), "--resume", "--steps", "5"])
+    again = ["pretrain", "-o", str(run), "--resume"]
+    held_out = ["--held-out", f"{folder}/corpus.txt"]
+    assert not main([*again, "--steps", "5", *held_out])
     before = (tmp_path / "before.jsonl").read_text()
     assert (run / "metrics.jsonl").read_text().startswith(before)
     lines = _lines(run)
@@ -162,16 +170,21 @@ def test_going_on_and_what_may_change(folder, tmp_path, capsys):
     # The first line ended with its rate at 0; the steps added have their own.
     rates = [line["learning_rate"] for line in lines]
     assert rates[2] == 0.0 and rates[3] > 0.0 and rates[4] == 0.0
+    best = json.loads((run / "checkpoints/best/best.json").read_text())
+    assert best["value"] == min(line["held_out_loss"] for line in lines[3:])
+    vocabulary = keras_bert.BertTokenizer.from_preset(run).vocabulary
+    keras_bert.BertTokenizer(
+        [*vocabulary[:-2], *vocabulary[:-3:-1]], lowercase=True
+    ).save_to_preset(tmp_path / "swapped")
     for option, value in (
         ("--batch-size", "3"), ("--seed", "9"), ("--steps", "2"),
+        ("--vocab", f"{tmp_path}/swapped/vocab.txt"),
     ):  # fmt: skip
-        code = main(["pretrain", "-o", str(run), "--resume", option, value])
-        assert code == 2
+        assert main([*again, option, value]) == 2
         assert f"argument `{option}`" in capsys.readouterr().err
     other = tmp_path / "other.txt"
     other.write_text("a good film .\n\nit was over .\n")
-    code = main(["pretrain", str(other), "-o", str(run), "--resume"])
-    assert code == 2
+    assert main([again[0], str(other), *again[1:]]) == 2
     assert "argument `files`" in capsys.readouterr().err
     code = main(["pretrain", str(other), "-o", str(run)])
     assert code == 2
@@ -184,18 +197,69 @@ def test_a_run_outlasts_the_first_line_of_its_learning_rate(folder, tmp_path):
     assert [line["step"] for line in _lines(run)] == [1, 2, 3, 4]
 
 
-def test_a_larger_vocabulary_is_reported(folder, tmp_path, capsys):
+def test_a_larger_vocabulary_and_going_on_without_its_source(
+    folder, tmp_path, capsys
+):
+    shutil.copytree(folder / "run", tmp_path / "source")
     tokenizer = keras_bert.BertTokenizer.from_preset(folder / "run")
     larger = [*tokenizer.vocabulary, "newword"]
     keras_bert.BertTokenizer(larger, lowercase=True).save_to_preset(
         tmp_path / "larger"
     )
     words = ["pretrain", f"{folder}/corpus.txt", "-o", f"{tmp_path}/run"]
-    words += ["--model", f"{folder}/run", "--steps", "1", "--batch-size", "2"]
+    words += ["--model", f"{tmp_path}/source"]
+    words += ["--steps", "1", "--batch-size", "2"]
     assert not main([*words, "--vocab", f"{tmp_path}/larger/vocab.txt"])
     assert "newly initialised rows: newword" in capsys.readouterr().out
-    model = keras_bert.load(tmp_path / "run")
+    run = tmp_path / "run"
+    model = keras_bert.load(run)
     assert model.backbone.vocabulary_size == len(larger)
+    # As if killed after the last step, and both paths are gone since.
+    (run / "result.json").unlink()
+    for name in ("source", "larger"):
+        shutil.rmtree(tmp_path / name)
+    assert not main(["pretrain", "-o", str(run), "--resume"])
+    assert "newly initialised" not in capsys.readouterr().out
+    pairs = zip(
+        model.get_weights(), keras_bert.load(run).get_weights(), strict=True
+    )
+    assert all(np.array_equal(one, other) for one, other in pairs)
+    settings = json.loads((run / "run.json").read_text())["settings"]
+    assert settings["model"] == f"{tmp_path}/source"
+
+
+def test_another_text_has_another_fingerprint(folder, tmp_path):
+    tokenizer = keras_bert.BertTokenizer.from_preset(folder / "run")
+
+    def of(name, *documents):
+        path = tmp_path / name
+        path.write_text("\n\n".join("it was over .\n" * n for n in documents))
+        return Text([str(path)], tokenizer).fingerprint
+
+    assert of("a.txt", 1, 1, 4) == of("b.txt", 1, 1, 4)
+    # The same sentences in as many documents.
+    assert of("a.txt", 1, 1, 4) != of("a.txt", 2, 2, 2)
+
+    def of_records(name, seed):
+        path = tmp_path / name / "a.tfrecord"
+        path.parent.mkdir()
+        corpus = keras_bert.data.Corpus.from_files(
+            [f"{folder}/corpus.txt"], tokenizer
+        )
+        settings = GoogleSettings(max_length=16, duplicates=1)
+        write_google_records(path, corpus, tokenizer, settings, seed)
+        return path.stat().st_size, Text([str(path)], tokenizer).fingerprint
+
+    size, found = of_records("one", 1)
+    assert of_records("moved", 1) == (size, found)
+    assert of_records("other", 2)[1] != found
+    # Records hold ids: another vocabulary gives them another meaning.
+    words = tokenizer.vocabulary
+    swapped = keras_bert.BertTokenizer(
+        [*words[:-2], *words[:-3:-1]], lowercase=True
+    )
+    path = str(tmp_path / "one/a.tfrecord")
+    assert Text([path], swapped).fingerprint != found
 
 
 BAD = {
