@@ -285,6 +285,20 @@ def normalize(layer_norm, x):
     )
 
 
+def vocabulary_scores(x, table, bias, dtype):
+    """x [..., width] times table [tokens, width], plus bias, in float32.
+
+    `dtype` is that of the model's products. Where it is bfloat16, torch makes
+    those of the gradients in it, as everywhere in the model: they take twice
+    the time of the scores, which stay in float32.
+    """
+    if keras.config.backend() == "torch" and dtype == "bfloat16":
+        from keras_bert._torch_scores import scores
+
+        return scores()(x, table, bias)
+    return ops.matmul(x, ops.transpose(table)) + bias
+
+
 def gather_rows(x, positions):
     """Rows of each example: x [batch, length, ...], positions [batch, n]."""
     backend = keras.config.backend()

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_bert._backend import gather_rows
+from keras_bert._backend import vocabulary_scores
 from keras_bert.layers import _parts
 from keras_bert.layers.id_checks import check_ids
 
@@ -22,10 +23,11 @@ class _TiedDecoder(keras.layers.Layer):
     variables uncast under every policy of the model. It owns neither.
     """
 
-    def __init__(self, token_embedding, **kwargs):
+    def __init__(self, token_embedding, model_dtype, **kwargs):
         super().__init__(dtype="float32", **kwargs)
         self._token_embedding = _Untracked(token_embedding)
         self._bias = None
+        self._model_dtype = model_dtype
 
     def tie(self, bias):
         self._bias = _Untracked(bias)
@@ -34,7 +36,7 @@ class _TiedDecoder(keras.layers.Layer):
     def call(self, x):
         table = ops.convert_to_tensor(self._token_embedding.value.embeddings)
         bias = ops.convert_to_tensor(self._bias.value)
-        return ops.matmul(x, ops.transpose(table)) + bias
+        return vocabulary_scores(x, table, bias, self._model_dtype)
 
 
 @keras.saving.register_keras_serializable("keras_bert")
@@ -106,7 +108,9 @@ class MaskedLMHead(keras.layers.Layer):
         self.intermediate_layer_norm = _parts.layer_norm(
             layer_norm_epsilon, self.dtype_policy, "intermediate_layer_norm"
         )
-        self._decoder = _TiedDecoder(token_embedding, name="decoder")
+        self._decoder = _TiedDecoder(
+            token_embedding, self.compute_dtype, name="decoder"
+        )
 
     @property
     def token_embedding(self):

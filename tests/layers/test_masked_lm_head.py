@@ -70,6 +70,32 @@ def test_logits_are_float32_and_not_rounded(table, sequence, dtype):
     assert np.any(rounded != values)
 
 
+@pytest.mark.parametrize("length", [5, 1])
+def test_gradients_in_bfloat16_are_those_in_float32_rounded(table, length):
+    """Source: the same head in float32."""
+    sequence = np.random.default_rng(0).normal(size=(2, length, 4))
+    places = np.zeros((2, 3), "int32")
+    found = []
+    for dtype in ("float32", "mixed_bfloat16"):
+        keras.utils.set_random_seed(1)
+        head = MaskedLMHead(table, initializer_range=0.5, dtype=dtype)
+        head.build()
+        variables = [table.embeddings, *head.trainable_variables]
+        variables = list({id(v): v for v in variables}.values())
+
+        def loss(head=head):
+            return ops.sum(ops.square(head(sequence, places) - 1.0))
+
+        found.append(gradients(loss, variables)[1])
+    for exact, rounded in zip(*found, strict=True):
+        exact, rounded = map(ops.convert_to_numpy, (exact, rounded))
+        assert rounded.dtype == "float32"
+        assert np.abs(exact).max() > 0
+        np.testing.assert_allclose(
+            rounded, exact, atol=0.03 * np.abs(exact).max()
+        )
+
+
 def test_takes_activation_and_epsilon_of_the_backbone(table, sequence):
     head = MaskedLMHead(table, activation="relu", layer_norm_epsilon=0.5)
     assert head.intermediate_layer_norm.epsilon == 0.5
