@@ -149,7 +149,8 @@ class RunLog(keras.callbacks.Callback):
         logs = self.model.get_metrics_result()
         logs = {name: float(value) for name, value in logs.items()}
         tokens = logs.pop("tokens")
-        self.tokens += int(tokens)
+        # Restored, the sum is spread over the replicas, as thirds for instance.
+        self.tokens += round(tokens)
         self.seconds += elapsed
         line = {
             "step": step,

@@ -4,9 +4,14 @@ One process per number of devices computes all, since a backend starts once;
 the tests look at what it found.
 """
 
+import json
+from pathlib import Path
+
 import keras
+import numpy as np
 import pytest
 
+import keras_bert
 from tests.training.distribution import launch
 
 BACKEND = keras.config.backend()
@@ -78,11 +83,26 @@ def what_cannot_be_split_is_refused(found):
 
 
 def the_command_line_spreads_batches_over_devices(found):
-    status, told, written = found["command line"]
-    assert written
+    status, told, run, killed, last = found["command line"]
     assert status in (0, None)
     assert len(told) == 1
     assert "2 CPU devices" in told[0]
+    # Those of all devices; a run that goes on counts what it did before.
+    dataset = keras_bert.pretraining_dataset(
+        f"{run}/../corpus.txt", keras_bert.BertTokenizer.from_preset(run),
+        sequence_length=16, batch_size=4, seed=1,
+    )  # fmt: skip
+    tokens = sum(
+        (x["padding_mask"] > 0).sum()
+        for x, _, _ in dataset.take(3).as_numpy_iterator()
+    )
+    for folder in (run, killed):
+        result = json.loads(Path(folder, "result.json").read_text())
+        assert result["tokens"] == tokens
+    one, other = (np.load(f"{f}/{last}/state.npz") for f in (run, killed))
+    assert {name.split("/")[0] for name in one} >= {"model", "optimizer"}
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], name)
 
 
 def weights_are_split_by_heads_columns_and_rows(found):

@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -217,21 +218,29 @@ def devices(folder):
 
 
 def command_line(folder):
-    """(exit status, what it says of devices) of `pretrain --devices 2`."""
+    """What `pretrain --devices 2` does, and does again from a checkpoint."""
     words = Path(folder) / "vocab.txt"
     words.write_text("\n".join(VOCABULARY))
     said = io.StringIO()
+    run, killed = Path(folder, "run"), Path(folder, "killed")
     with contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
         status = main(
             [
-                "pretrain", corpus(folder), "-o", f"{folder}/run",
+                "pretrain", corpus(folder), "-o", str(run),
                 "--vocab", str(words), "--uncased", "--config", "bert_tiny",
-                "--steps", "2", "--batch-size", "4", "--sequence-length", "16",
-                "--devices", "2",
+                "--steps", "3", "--batch-size", "4", "--sequence-length", "16",
+                "--devices", "2", "--save-every", "2", "--log-every", "3",
             ]
         )  # fmt: skip
     told = [line for line in said.getvalue().splitlines() if "distrib" in line]
-    return [status, told, Path(folder, "run/result.json").is_file()]
+    # What a process leaves that is killed at the third step.
+    shutil.copytree(run, killed)
+    last = "checkpoints/step-00000003"
+    for name in ("preset", last):
+        shutil.rmtree(killed / name)
+    (killed / "result.json").unlink()
+    main(["pretrain", "-o", str(killed), "--resume", "--devices", "2"])
+    return [status, told, str(run), str(killed), last]
 
 
 def keras_dataset(x, rows):
