@@ -10,68 +10,105 @@ from keras_bert.tasks._accuracy import accuracy
 
 
 def run(args):
-    from keras_bert.data import Corpus
-    from keras_bert.models import BertPretrainer
+    from keras_bert.cli._pretrain_text import Text
 
     if len(args.model) > 1:
         raise invalid("--model", "one checkpoint", args.model)
-    model = BertPretrainer.from_preset(args.model[0])
-    if model.load_report.newly_initialised:
+    model = _model_of(args.model[0])
+    if model.tokenizer is None:
         raise invalid(
-            "--model",
-            "a checkpoint with the heads of both pretraining tasks (missing: "
-            f"{', '.join(model.load_report.newly_initialised)})",
-            args.model[0],
+            "--model", "a checkpoint with its vocabulary", args.model[0]
         )
-    corpus = Corpus.from_files(args.data, model.tokenizer)
+    text = Text(args.data, model.tokenizer)
+    length = args.sequence_length or 128
+    check_held_out("--data", text, args.data, model, [length])
     result = evaluate_pretraining(
-        model, corpus, model.tokenizer, args.sequence_length or 128
-    )
+        model, text.source, model.tokenizer, length,
+        batch_size=args.batch_size, limit=None,
+    )  # fmt: skip
     print_pretraining(result)
     return result
 
 
+def _model_of(source):
+    """The model with the heads that the checkpoint has."""
+    from keras_bert.models import BertPretrainer
+
+    model = BertPretrainer.from_preset(source)
+    missing = model.load_report.newly_initialised
+    if missing and all(name.startswith("next_sentence") for name in missing):
+        model = BertPretrainer.from_preset(source, next_sentence=False)
+        missing = model.load_report.newly_initialised
+    if missing:
+        raise invalid(
+            "--model",
+            f"a checkpoint with a masked head (missing: {', '.join(missing)})",
+            source,
+        )
+    return model
+
+
+def check_held_out(option, text, files, model, lengths):
+    """Refuses text that cannot be measured, before anything is done."""
+    for length in lengths:
+        try:
+            held_out_dataset(
+                text.source, text.tokenizer, length, model.next_sentence,
+                objective_of(model),
+            )  # fmt: skip
+        except ValueError as error:
+            raise invalid(
+                option, f"text that can be measured ({error})", files
+            ) from error
+
+
 def held_out_dataset(
-    corpus, tokenizer, sequence_length, next_sentence, objective, limit
-):
+    source, tokenizer, sequence_length, next_sentence, objective,
+    batch_size=32, limit=None,
+):  # fmt: skip
     """Held-out batches whose pairs and masks are the same every time."""
     from keras_bert import data
 
+    # Row by row: whole batches would repeat or leave out some of the text.
     dataset = data.pretraining_dataset(
-        corpus,
+        source,
         tokenizer,
         sequence_length=sequence_length,
+        batch_size=1,
         seed=0,
         next_sentence=next_sentence,
         fixed=True,
     )
+    dataset = dataset.unbatch().batch(batch_size)
+    if limit is not None:
+        dataset = dataset.take(limit)
     if objective == "left-to-right":
         dataset = data.next_tokens(dataset)
-    return dataset.take(limit)
+    return dataset
 
 
 def evaluate_pretraining(
-    model, corpus, tokenizer, sequence_length, limit=200, objective=None
+    model, source, tokenizer, sequence_length, limit=200, batch_size=32
 ):
     """Masked and next-sentence accuracy on fixed masks, with the chance.
 
     The definitions are those of the original's `metric_fn`: means over all
-    masked tokens, and over all pairs, of the whole text.
+    masked tokens, and over all pairs, that are measured.
 
     Args:
-        limit: batches of 32 rows at most.
-        objective: "masked" or "left-to-right"; None: as the backbone is.
+        limit: batches at most, or None for the whole text.
     """
     import numpy as np
 
     from keras_bert import data
 
     dataset = held_out_dataset(
-        corpus,
+        source,
         tokenizer,
         sequence_length,
         model.next_sentence,
-        objective or objective_of(model),
+        objective_of(model),
+        batch_size,
         limit,
     )
     scores = model.evaluate(dataset, verbose=0, return_dict=True)
@@ -108,15 +145,15 @@ def objective_of(model):
     return "left-to-right" if model.backbone.causal else "masked"
 
 
-def held_out_figures(model, corpus, sequence_length, objective, limit):
+def held_out_figures(model, source, sequence_length, limit):
     """Short figures for the reports of a run, while it trains."""
     dataset = held_out_dataset(
-        corpus,
+        source,
         model.tokenizer,
         sequence_length,
         model.next_sentence,
-        objective,
-        limit,
+        objective_of(model),
+        limit=limit,
     )
     scores = model.evaluate(dataset, verbose=0, return_dict=True)
     prefix = "mask_ids_" if model.next_sentence else ""

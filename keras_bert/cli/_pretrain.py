@@ -203,7 +203,7 @@ def _held_out(held_out, settings):
 
     length = settings["phases"][0][0]
     return lambda model: held_out_figures(
-        model, held_out.source, length, settings["objective"], _HELD_OUT_BATCHES
+        model, held_out.source, length, _HELD_OUT_BATCHES
     )
 
 
@@ -262,7 +262,8 @@ def steps_for(minutes, settings, text, tokenizer):
     """How many steps fit in the time, tried on a model of the same size."""
     import keras
 
-    copy, _ = new_model(settings, tokenizer, 1000)
+    # The warm-up is judged by the steps that are found.
+    copy, _ = new_model({**settings, "warmup": 0.1}, tokenizer, 1000)
     paces = []
     for length, share in settings["phases"]:
         ends = []

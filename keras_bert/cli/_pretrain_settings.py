@@ -1,5 +1,7 @@
 """Settings of a pretraining run: defaults, what a resumed run may change."""
 
+import math
+
 from keras_bert._errors import invalid
 from keras_bert.cli import _common
 
@@ -59,8 +61,6 @@ def resumed(saved, given):
             value, before = [(value, 1.0)], settings["phases"]
         elif name == "next_sentence":
             value = {"auto": before, "yes": True, "no": False}[value]
-        elif name == "minutes":
-            value = before
         if value != before:
             raise invalid(
                 f"--{name.replace('_', '-')}",
@@ -76,7 +76,7 @@ def check(settings):
         raise invalid("files", "text files", settings["files"])
     for name in ("learning_rate", "minutes"):
         value = settings[name]
-        if value is not None and not value > 0:
+        if value is not None and not 0 < value < math.inf:
             kind = "a rate" if name == "learning_rate" else "a time"
             raise invalid(
                 f"--{name.replace('_', '-')}", f"{kind} above 0", value
@@ -84,11 +84,28 @@ def check(settings):
     if not (settings["config"] or settings["model"]):
         raise invalid("--config", "a named size, or --model SOURCE", None)
     for name in ("weight_decay", "clip"):
-        if settings[name] < 0:
+        if not 0 <= settings[name] < math.inf:
             raise invalid(
                 f"--{name.replace('_', '-')}", "0 or more", settings[name]
             )
+    pairs = settings["next_sentence"] in ("yes", True)
+    if pairs and settings["objective"] == "left-to-right":
+        raise invalid(
+            "--next-sentence", "no with --objective left-to-right", "yes"
+        )
     _common.check_seed(settings["seed"])
+
+
+def check_devices(settings):
+    from keras_bert.training.distribution._devices import current
+
+    replicas = 1 if current() is None else current().replicas
+    if settings["batch_size"] % replicas:
+        raise invalid(
+            "--batch-size",
+            f"a multiple of the {replicas} devices that it is spread over",
+            settings["batch_size"],
+        )
 
 
 def with_phases(settings):
@@ -137,13 +154,15 @@ def completed(settings, text, tokenizer):
     pairs = {"auto": None, "yes": True, "no": False}.get(choice, choice)
     if settings["objective"] == "left-to-right":
         pairs = False
-    if pairs is None:
-        # The records of static files are pairs.
-        pairs = text.num_documents is None or text.num_documents >= 2
     settings["next_sentence"] = pairs
-    # Refuses bad settings of the data before the folder exists.
+    # Refuses bad settings of the data before the folder exists, and warns of
+    # a corpus of one document.
     for length, _ in settings["phases"]:
         _pretrain.dataset_of(text, tokenizer, settings, length)
+    if pairs is None:
+        # The records of static files are pairs.
+        documents = text.num_documents
+        settings["next_sentence"] = documents is None or documents >= 2
     if settings["minutes"] is not None:
         settings["steps"] = _pretrain.steps_for(
             settings["minutes"], settings, text, tokenizer

@@ -169,6 +169,7 @@ def pretrain(output, given, resume=False):
     else:
         settings = _pretrain_settings.resumed(description["settings"], given)
     _pretrain_settings.check(settings)
+    _pretrain_settings.check_devices(settings)
     tokenizer = _pretrain.tokenizer_of_run(folder, settings, given)
     _pretrain_settings.check_lengths(folder.with_own_model(settings))
     text = Text(settings["files"], tokenizer, settings["sampling"])
@@ -202,6 +203,14 @@ def pretrain(output, given, resume=False):
     pretrainer, schedule = _pretrain.new_model(
         folder.with_own_model(settings), tokenizer, last - first
     )
+    if held_out:
+        _evaluate_pretraining.check_held_out(
+            "--held-out",
+            held_out,
+            settings["held_out"],
+            pretrainer,
+            sorted({length for length, _ in settings["phases"]}),
+        )
     folder.write(
         {
             "task": "pretraining",
@@ -237,7 +246,6 @@ def pretrain(output, given, resume=False):
             held_out.source,
             tokenizer,
             settings["phases"][-1][0],
-            objective=settings["objective"],
         )
     _common.write_json(folder.path / "result.json", result)
     print(draw_curves(folder.lines(), folder.path / "curves.png"))
@@ -251,7 +259,8 @@ def _warmup(text):
     value = float(text)
     if value < 0 or (value > 1 and not value.is_integer()):
         raise ValueError
-    return value if "." in text and value <= 1 else int(value)
+    # 1 is a step, 1.0 and 1e-1 are shares.
+    return value if value <= 1 and not text.isdigit() else int(value)
 
 
 _warmup.__name__ = "share from 0.0 to 1.0 or number of steps"

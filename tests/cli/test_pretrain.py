@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+import types
 
 import keras
 import numpy as np
@@ -10,12 +11,15 @@ import pytest
 
 import keras_bert
 from keras_bert.cli import _pretrain
+from keras_bert.cli._pretrain_settings import check_devices
+from keras_bert.cli._pretrain_settings import completed
 from keras_bert.cli._pretrain_text import Text
 from keras_bert.cli.main import build_parser
 from keras_bert.cli.main import main
 from keras_bert.cli.pretrain import DEFAULTS
 from keras_bert.data.google_records import GoogleSettings
 from keras_bert.data.google_records import write_google_records
+from keras_bert.training.distribution import _devices
 
 
 def _words(folder, output, **options):
@@ -66,6 +70,7 @@ def tiny():
         ([], {"rate": 5e-5, "decay": 0.01, "clip": 1.0, "corrected": True}),
         (["--warmup", "2"], {"rate": 1e-4}),
         (["--warmup", "0.5"], {"rate": 4e-5}),
+        (["--warmup", "5e-1"], {"rate": 4e-5}),
         # At step 1 of 10 the 2018 line is still in its warm-up of 1 step
         # only: past it, it falls from step 0 on.
         (["--decay", "original"], {"late": 0.5e-4}),
@@ -226,6 +231,26 @@ def test_a_larger_vocabulary_and_going_on_without_its_source(
     assert all(np.array_equal(one, other) for one, other in pairs)
     settings = json.loads((run / "run.json").read_text())["settings"]
     assert settings["model"] == f"{tmp_path}/source"
+
+
+def test_one_document_is_trained_without_pairs_and_said(folder, tmp_path):
+    tokenizer = keras_bert.BertTokenizer.from_preset(folder / "run")
+    for documents in (1, 2):
+        path = tmp_path / f"{documents}.txt"
+        path.write_text("it was over .\n\n" * documents)
+        text = Text([str(path)], tokenizer)
+        settings = {**DEFAULTS, "batch_size": 2}
+        with pytest.warns(UserWarning, match="one (document|sentence)"):
+            settings = completed(settings, text, tokenizer)
+        assert settings["next_sentence"] == (documents == 2)
+
+
+def test_a_batch_is_a_multiple_of_the_devices(monkeypatch):
+    three = types.SimpleNamespace(replicas=3)
+    monkeypatch.setattr(_devices, "current", lambda: three)
+    check_devices({"batch_size": 6})
+    with pytest.raises(ValueError, match="`--batch-size`.* 3 devices"):
+        check_devices({"batch_size": 4})
 
 
 def test_another_text_has_another_fingerprint(folder, tmp_path):

@@ -129,12 +129,38 @@ def test_columns_regression_and_one_file(folder, tmp_path, run_json):
     assert result["labels"] is None
 
 
-def test_evaluate_pretraining_and_fill_mask(folder, run_json):
+def test_evaluate_pretraining_and_fill_mask(
+    folder, encoder, run_json, tmp_path, capsys
+):
     words = ["evaluate", "pretraining", "--model", folder / "run"]
     words += ["--data", folder / "corpus.txt"]
     _, first = run_json(*words, "--sequence-length", 32)
+    # What the run itself has measured on this text.
+    own = json.loads((folder / "run/result.json").read_text())["held_out"]
+    assert first["perplexity"] == pytest.approx(own["perplexity"], rel=1e-4)
+    for name in ("masked_accuracy", "next_sentence_accuracy"):
+        assert first[name]["examples"] == own[name]["examples"] > 0
+    # A checkpoint with the masked head alone, and one without its words.
+    words[3] = encoder
+    _, masked = run_json(*words)
+    assert "next_sentence_accuracy" not in masked and masked["perplexity"] > 1
+    model = keras_bert.load(encoder)
+    model.preprocessor = None
+    model.save_to_preset(tmp_path / "nameless")
+    words[3] = tmp_path / "nameless"
+    assert main([str(word) for word in words]) == 2
+    assert "`--model`" in capsys.readouterr().err
+    words[3] = folder / "run"
     _, second = run_json(*words, "--sequence-length", 16)
     assert first["masked_accuracy"] != second["masked_accuracy"]
+    # Measured rows are those of the text, whatever the batch.
+    code, whole = run_json(*words, "--sequence-length", 32, "--batch-size", 5)
+    assert (
+        code == 0
+        and whole["masked_accuracy"]["examples"]
+        == (first["masked_accuracy"]["examples"])
+    )
+    assert whole["perplexity"] == pytest.approx(first["perplexity"], rel=1e-4)
     _, result = run_json("fill-mask", folder / "run", "the [MASK] fox")
     assert len(result["masks"]) == 1 and len(result["masks"][0]) == 5
     _, result = run_json(
@@ -153,6 +179,18 @@ BAD = {
     "time": (["corpus.txt", "--minutes", "-1"], "minutes"),
     "seed": (["corpus.txt", "--seed", "-1"], "seed"),
     "held out": (["corpus.txt", "--held-out", "none.txt"], "files"),
+    "held out alone": (["corpus.txt", "--held-out", "one.txt"], "--held-out"),
+    "infinite": (["corpus.txt", "--learning-rate", "inf"], "learning-rate"),
+    "no clip": (["corpus.txt", "--clip", "nan"], "clip"),
+    "pairs": (
+        ["corpus.txt", "--objective", "left-to-right"]
+        + ["--next-sentence", "yes"],
+        "--next-sentence",
+    ),
+    "steps": (
+        ["corpus.txt", "--minutes", "0.001", "--warmup", "1001"],
+        "--warmup",
+    ),
     "size": (["corpus.txt", "--config", "bert_huge"], "name"),
     "case": (["corpus.txt", "--vocab", "lone/vocab.txt"], "vocab"),
     "no mask": (["corpus.txt", "--vocab", "nomask.txt"], "MASK"),
