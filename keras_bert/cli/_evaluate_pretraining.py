@@ -79,12 +79,10 @@ def held_out_dataset(
         next_sentence=next_sentence,
         fixed=True,
     )
-    dataset = dataset.unbatch().batch(batch_size)
-    if limit is not None:
-        dataset = dataset.take(limit)
     if objective == "left-to-right":
         dataset = data.next_tokens(dataset)
-    return dataset
+    dataset = dataset.unbatch().batch(batch_size)
+    return dataset if limit is None else dataset.take(limit)
 
 
 def evaluate_pretraining(

@@ -143,7 +143,7 @@ def pretraining_dataset(
     )
     if isinstance(source, list):
         batches = StaticBatches(
-            source, tokenizer, sequence_length, batch_size, seed
+            source, tokenizer, sequence_length, batch_size, seed, next_sentence
         )
     else:
         if not isinstance(masking, Masking):

@@ -28,19 +28,26 @@ class StaticBatches:
         sequence_length: integer: what the records must have.
         batch_size: integer.
         seed: integer.
+        next_sentence: `False` leaves out the labels of the pairs.
 
     Raises:
         ValueError: for records of another length than `sequence_length`.
     """
 
     max_sequences_per_row = 1
-    next_sentence = True
     widths = None
 
     def __init__(
-        self, files, tokenizer, sequence_length, batch_size=32, seed=1
+        self,
+        files,
+        tokenizer,
+        sequence_length,
+        batch_size=32,
+        seed=1,
+        next_sentence=None,
     ):
         self.files = list(files)
+        self.next_sentence = next_sentence is not False
         self.sequence_length, self.max_predictions = first_lengths(
             self.files[0]
         )
@@ -112,6 +119,8 @@ class StaticBatches:
             "mask_ids": take("masked_lm_weights"),
             "next_sentence": np.ones((count, size, 1), np.float32),
         }
+        if not self.next_sentence:
+            y, weight = y["mask_ids"], weight["mask_ids"]
         return keras.tree.map_structure(np.ascontiguousarray, (x, y, weight))
 
 

@@ -45,10 +45,14 @@ def fit_in_parts(model, fit, data, callbacks, **arguments):
             initial_epoch=0 if resumed_line else part.initial_epoch,
             lay_schedule=part.line is not None,
         )
-        if model._recipe == "pretraining" and not any(
-            isinstance(one, NanGuard) for one in _as_list(callbacks)
-        ):
-            ours = [*ours, NanGuard()]
+        place = resume.place if resume is not None else None
+        guards = [
+            one for one in _as_list(callbacks) if isinstance(one, NanGuard)
+        ]
+        for guard in guards:
+            guard.place = guard.place or place
+        if model._recipe == "pretraining" and not guards:
+            ours = [*ours, NanGuard(place)]
         with argument_errors(), unused_pooler(), memory_kept():
             found = fit(
                 **{**data, "x": part.x},

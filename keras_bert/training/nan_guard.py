@@ -14,8 +14,8 @@ class NanGuard(keras.callbacks.Callback):
     harm. `keras_bert.BertPretrainer.fit` has it built in.
 
     Args:
-        place: `None`, or a function of the count of steps in this `fit` that
-            gives (step, epoch, batch) of the whole run.
+        place: `None`, or a function of the count of steps in this epoch of
+            `fit` that gives (step, epoch, batch) of the whole run.
     """
 
     def __init__(self, place=None):
@@ -50,6 +50,6 @@ class NanGuard(keras.callbacks.Callback):
             f"the loss became {float(loss)} at step {step} (batch {batch} of "
             f"epoch {epoch}, both counted from 0). What usually helps: a lower "
             "learning rate or a longer warm-up; bfloat16 or float32 instead of "
-            "float16. The last checkpoint is still good: a run from there "
-            "meets the same batch at the same step"
+            "float16. A run from the last checkpoint meets the same batch "
+            "at the same step"
         )

@@ -90,6 +90,11 @@ class Resume(keras.callbacks.Callback):
         self._line_end = position["line_end"]
         return _rest(whole, position, steps)
 
+    def place(self, count):
+        """(step, epoch, batch) of the run after steps in an epoch of `fit`."""
+        done = self._offset + count
+        return self._epoch * self._steps + done, self._epoch, done - 1
+
     # Keras' methods.
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -110,8 +115,8 @@ class Resume(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self._random.keep()
-        done = self._offset + batch + 1
-        step = self._epoch * self._steps + done
+        step, _, last = self.place(batch + 1)
+        done = last + 1
         # At the end of an epoch `on_epoch_end` saves.
         if (
             self.save_every

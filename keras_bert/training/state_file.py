@@ -264,8 +264,17 @@ def _to_disk(path):
 
 def checkpoints_in(folder, prefix="step-"):
     """The whole checkpoints of a folder, oldest first."""
-    found = [path for path in Path(folder).glob(f"{prefix}*") if is_state(path)]
-    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+    numbers = {
+        path: path.name.removeprefix(prefix)
+        for path in Path(folder).glob(f"{prefix}*")
+    }
+    # A copy that a user made has another ending.
+    found = [
+        path
+        for path, number in numbers.items()
+        if number.isdecimal() and is_state(path)
+    ]
+    return sorted(found, key=lambda path: int(numbers[path]))
 
 
 def prune(folder, keep):

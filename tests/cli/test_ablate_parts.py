@@ -92,6 +92,10 @@ def test_a_bilstm_is_trained_and_measured_in_percent(encoders, monkeypatch):
         _runs.Column("text", "text"), encoders / "1", ROWS, ROWS, of, "run"
     )
     assert score * 16 / 100 == pytest.approx(round(score * 16 / 100))
+    diverging = {**of, "learning_rate": 1e30, "epochs": 3}
+    assert _runs._fine_tuned(
+        _runs.Column("text", "text"), encoders / "1", ROWS, ROWS, diverging, ""
+    ) is None  # fmt: skip
     after = made[0].backbone.bilstm.get_weights()
     assert all(np.any(a != b) for a, b in zip(before, after, strict=True))
 

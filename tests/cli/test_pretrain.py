@@ -105,6 +105,8 @@ def test_options_of_the_optimizer(tiny, words, found):
 
 
 def test_options_of_reports_checkpoints_and_rows(folder, tmp_path, run_json):
+    import tensorflow as tf
+
     run = tmp_path / "run"
     code, result = run_json(
         *_words(
@@ -136,7 +138,13 @@ def test_options_of_reports_checkpoints_and_rows(folder, tmp_path, run_json):
     # At most 6 updates of 2 x 2 rows of 16, then 4 of 32; no padding counts.
     assert 0.5 * 896 < result["tokens"] <= 6 * 4 * 16 + 4 * 4 * 32
     assert (run / "curves.png").stat().st_size > 1000
-    assert list((run / "tensorboard").iterdir())
+    (events,) = (run / "tensorboard").iterdir()
+    tags = {
+        (event.step, value.tag)
+        for event in tf.compat.v1.train.summary_iterator(str(events))
+        for value in event.summary.value
+    }
+    assert {(line["step"], "loss") for line in lines} <= tags
     # Without [MASK] in the text the ids show what the rates were.
     settings = json.loads((run / "run.json").read_text())["settings"]
     tokenizer = keras_bert.BertTokenizer.from_preset(run)
@@ -147,6 +155,16 @@ def test_options_of_reports_checkpoints_and_rows(folder, tmp_path, run_json):
     assert x["token_ids"].shape == (4, 32)
     assert tokenizer.mask_token_id not in x["token_ids"]
     assert 0.2 < weight["mask_ids"].sum() / (x["padding_mask"] > 0).sum() < 0.4
+    pieces = {**settings, "masking": "pieces"}
+    data = _pretrain.dataset_of(text, tokenizer, pieces, 32)
+    other = next(data.as_numpy_iterator())[0]["mask_positions"]
+    assert np.any(x["mask_positions"] != other)
+    for precision, policy in (
+        ("float32", "float32"),
+        (settings["precision"], "mixed_bfloat16"),
+    ):
+        model = _pretrain.build({**settings, "precision": precision}, tokenizer)
+        assert model.backbone.dtype_policy.name == policy
 
 
 def _pretrain_text(folder, tokenizer):

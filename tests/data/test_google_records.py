@@ -70,6 +70,15 @@ def test_written_records_are_read_again_every_one_once(records, tokenizer):
     for _ in range(2):
         found = [x["token_ids"][0] for x, _, _ in dataset.as_numpy_iterator()]
         assert sorted(map(tuple, found)) == wanted
+    # Without the labels of the pairs y and the weights are arrays.
+    pairs = next(iter(dataset))
+    alone = next(
+        iter(pretraining_dataset(str(records), tokenizer, 32, 1,
+                                 next_sentence=False, start_epoch=0))
+    )  # fmt: skip
+    assert alone[0]["token_ids"].shape == pairs[0]["token_ids"].shape
+    assert alone[1].shape == pairs[1]["mask_ids"].shape
+    assert alone[2].shape == pairs[2]["mask_ids"].shape
 
 
 def test_the_originals_own_file_is_read(shared, uncased):

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import keras_bert
 from keras_bert.testing import tiny_vocabulary
+from keras_bert.training import NanGuard
 from keras_bert.training import Resume
 from keras_bert.training import state_file
 
@@ -241,6 +243,9 @@ def test_old_checkpoints_go_and_a_broken_one_is_named(
     assert (written[-1]["epoch"], written[-1]["batch"]) == (1, 0)
     found = state_file.checkpoints_in(tmp_path)
     assert len(found) == 2 == len(list(tmp_path.iterdir()))
+    # A copy that the user made is none of ours.
+    shutil.copytree(found[-1], tmp_path / f"{found[-1].name}.bak")
+    assert state_file.checkpoints_in(tmp_path) == found
     path = found[-1] / "state.npz"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match="state.npz is damaged"):
@@ -318,3 +323,28 @@ def test_a_loss_that_turns_nan_stops_with_step_and_batch(
         model.fit(_data(tokenizer), epochs=3, verbose=0)
     assert "at step" in str(stop.value) and "(batch" in str(stop.value)
     assert "lower learning rate" in str(stop.value)
+
+
+def test_the_place_of_a_nan_is_that_in_the_whole_run(
+    make_backbone, tokenizer, tmp_path
+):
+    dataset = _data(tokenizer)
+    steps = int(dataset.cardinality())
+    model = _model(make_backbone, tokenizer)
+    state = Resume(tmp_path, save_every=1)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(dataset, epochs=3, verbose=0,
+                  callbacks=[state, Stop(steps + 2)])  # fmt: skip
+    guard = NanGuard()
+    places = []
+
+    class Ask(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            places.append(guard.place(batch + 1))
+
+    model = _model(make_backbone, tokenizer)
+    model.fit(dataset, epochs=3, verbose=0,
+              callbacks=[guard, Resume(tmp_path), Ask()])  # fmt: skip
+    # Step, epoch and batch, by hand: two steps of the second epoch are done.
+    assert places[0] == (steps + 3, 1, 2)
+    assert places[-1] == (3 * steps, 2, steps - 1)

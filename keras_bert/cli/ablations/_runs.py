@@ -9,6 +9,7 @@ pretraining at its last checkpoint, a fine-tuning run from its beginning.
 """
 
 import dataclasses
+import math
 import re
 import statistics
 from pathlib import Path
@@ -81,7 +82,7 @@ class Experiment:
         self.args = args
         self.folder = Path(args.output)
         self._records = Records(self.folder)
-        if not args.finetune_rate > 0:
+        if not 0 < args.finetune_rate < math.inf:
             raise invalid(
                 "--finetune-rate", "a rate above 0", args.finetune_rate
             )
@@ -120,10 +121,13 @@ class Experiment:
         found = {}
         for column in columns or self.columns:
             if column.task in self._data and _fits(column, source):
-                found[column.header] = statistics.fmean(
+                scores = [
                     self._score(source, column, bilstm, seed)
                     for seed in range(1, self.args.seeds + 1)
-                )
+                ]
+                scores = [score for score in scores if score is not None]
+                if scores:
+                    found[column.header] = statistics.fmean(scores)
         return found
 
     def _score(self, source, column, bilstm, seed):
@@ -145,6 +149,9 @@ class Experiment:
             score = _fine_tuned(
                 column, source, train, dev, of, f"{label}: step"
             )
+            if score is None:
+                print(f"{label}: the loss became no number, left out")
+                return None
             self._records.add(of, score)
         print(f"{label}: {score:.1f}", flush=True)
         return score
@@ -258,7 +265,7 @@ def _fits(column, source):
 
 
 def _fine_tuned(column, source, train, dev, of, label):
-    """The dev score of one run, in percent."""
+    """The dev score of one run, in percent; None if its loss diverged."""
     import keras
 
     from keras_bert.tasks.fine_tune import fine_tune
@@ -279,6 +286,8 @@ def _fine_tuned(column, source, train, dev, of, label):
     )
     # A compiled step keeps its model alive.
     keras.backend.clear_session(free_memory=True)
+    if figures["diverged"]:
+        return None
     figures = figures["dev"]
     if task.name in _PERCENT:
         return task.headline(figures)

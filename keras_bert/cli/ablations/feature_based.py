@@ -118,6 +118,13 @@ def _run(args):
                     seed=seed,
                     callbacks=[Progress(label=f"{name}, seed {seed}: step")],
                 )
+                if figures["diverged"]:
+                    raise invalid(
+                        "--learning-rate",
+                        "one at which the loss stays a number "
+                        f"({figures['diverged']})",
+                        args.learning_rate,
+                    )
                 records.add(of, figures)
                 # A compiled step keeps its model alive.
                 keras.backend.clear_session(free_memory=True)
