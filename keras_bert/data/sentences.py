@@ -6,8 +6,8 @@ The rule, for every language at once:
   brackets that close it, when white space follows and the next word does not
   start with a lower-case letter.
 - A full stop does not end a sentence after a known abbreviation ("Mr.",
-  "e.g."), after a single capital letter ("J. S. Bach") or after a number at
-  the very start of a line ("3. Method").
+  "e.g.", "No." before a digit), after a single capital letter ("J. S.
+  Bach") or after a number at the very start of a line ("3. Method").
 - A sentence ends after the full-width marks of Chinese and Japanese, with
   closing quotes, white space or not.
 
@@ -26,7 +26,7 @@ _END = re.compile(
 
 _ABBREVIATION = re.compile(
     r"mrs?|ms|dr|prof|st|sr|jr|gen|col|capt|lt|sgt|rev|hon|messrs"
-    r"|vs|etc|al|cf|ca|figs?|eqs?|sec|nos?|vols?|pp|eds?|inc|ltd|co|corp|dept"
+    r"|vs|etc|al|cf|ca|figs?|eqs?|sec|vols?|pp|eds?|inc|ltd|co|corp|dept"
     r"|e\.g|i\.e|a\.m|p\.m|u\.s|u\.k"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec",
     re.IGNORECASE,
@@ -69,6 +69,9 @@ def _is_border(text, start, match):
         return False
     word = words[-1].lstrip("([{\"'\u2018\u201c")
     if _ABBREVIATION.fullmatch(word):
+        return False
+    # "No. 5", but not the answer.
+    if word.lower() in ("no", "nos") and following.isdigit():
         return False
     if len(word) == 1 and word.isalpha() and word.isupper():
         return False

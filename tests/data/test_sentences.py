@@ -12,6 +12,10 @@ EXAMPLES = [
         "'Why?' she said. “Go!” He went.",
         ["'Why?' she said.", "“Go!”", "He went."],
     ),
+    (
+        "She lives at No. 5. He said no. Then",
+        ["She lives at No. 5.", "He said no.", "Then"],
+    ),
     ("3. Method of work. It is new.", ["3. Method of work.", "It is new."]),
     (
         "Wait... then go. (Really.) Yes",
