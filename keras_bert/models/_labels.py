@@ -51,16 +51,21 @@ def _ids_of_names(y, labels):
 
 
 def weights_by_id(class_weight, model):
-    """`class_weight` of Keras with the names of classes as their ids."""
+    """`class_weight` of Keras by ids, a weight of 1 where none was given.
+
+    Keras wants all ids for a tf.data dataset, and knows no names.
+    """
     labels = getattr(model, "labels", None)
-    if not isinstance(class_weight, dict) or not any(
-        isinstance(key, str) for key in class_weight
-    ):
+    count = len(labels or ()) or getattr(model, "num_classes", None)
+    if not isinstance(class_weight, dict) or not count:
         return class_weight
-    names = np.array(list(class_weight), "O")
-    unknown = [name for name in names if name not in (labels or ())]
+    ids = {label: index for index, label in enumerate(labels or ())}
+    ids |= {index: index for index in range(count)}
+    unknown = [name for name in class_weight if name not in ids]
     if unknown:
-        expected = f"labels out of {labels}" if labels else "class ids"
+        expected = f"ids from 0 to {count - 1}"
+        if labels:
+            expected += f", or labels out of {labels}"
         raise invalid("class_weight", expected, unknown)
-    ids = _ids_of_names(names, labels)
-    return dict(zip(ids.tolist(), class_weight.values(), strict=True))
+    given = {ids[name]: weight for name, weight in class_weight.items()}
+    return {index: given.get(index, 1.0) for index in range(count)}
