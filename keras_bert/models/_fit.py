@@ -50,7 +50,7 @@ def fit_in_parts(model, fit, data, callbacks, **arguments):
             one for one in _as_list(callbacks) if isinstance(one, NanGuard)
         ]
         for guard in guards:
-            guard.place = guard.place or place
+            guard.place = place or guard.place
         if model._recipe == "pretraining" and not guards:
             ours = [*ours, NanGuard(place)]
         with argument_errors(), unused_pooler(), memory_kept():

@@ -114,7 +114,7 @@ def test_options_of_reports_checkpoints_and_rows(folder, tmp_path, run_json):
             phases="16:0.6,32:0.4", accumulate=2, precision="bfloat16",
             log_every=3, save_every=4, keep=3, mask_rate=0.3,
             mask_token_rate=0.0, random_token_rate=0.5,
-            masking="whole_words", sampling=0.7, held_out=folder / "corpus.txt",
+            masking="whole_words", held_out=folder / "corpus.txt",
         )
     )  # fmt: skip
     assert code == 0
@@ -169,6 +169,23 @@ def test_options_of_reports_checkpoints_and_rows(folder, tmp_path, run_json):
 
 def _pretrain_text(folder, tokenizer):
     return Text([f"{folder}/corpus.txt"], tokenizer)
+
+
+def test_sampling_changes_the_shares_of_languages(folder, tmp_path):
+    for name, documents in (("large", 40), ("small", 4)):
+        (tmp_path / name).mkdir()
+        text = "it was over .\na good film .\n\n" * documents
+        (tmp_path / name / "a.txt").write_text(text)
+    words = ["pretrain", f"{tmp_path}/large", f"{tmp_path}/small", "-o", "x"]
+    tokenizer = keras_bert.BertTokenizer.from_preset(folder / "run")
+    batches = []
+    for more in ([], ["--sampling", "0.7"], ["--sampling", "0.1"]):
+        args = build_parser().parse_args([*words, *more])
+        text = Text(args.files, tokenizer, args.sampling)
+        settings = {**DEFAULTS, "next_sentence": True, "batch_size": 1}
+        data = _pretrain.dataset_of(text, tokenizer, settings, 16)
+        batches.append(int(data.cardinality()))
+    assert len(set(batches)) == 3
 
 
 def test_going_on_and_what_may_change(folder, tmp_path, capsys):
