@@ -49,9 +49,9 @@ def open_source(
     elif shards := _shard_folder(files_or_dir):
         no_text()
         source = ShardFolder(shards)
+        source.check_tokenizer(tokenizer)
         if source.index["format"] != "keras_bert":
             return google_files(shards)
-        source.check_tokenizer(tokenizer)
     else:
         records = google_files(files_or_dir)
         if records:

@@ -121,7 +121,7 @@ def starts_document(line, kind, blank_lines):
     if kind == "jsonl":
         return True
     if kind == "wiki":
-        return line.startswith(("<doc ", "{"))
+        return line.startswith(("<doc ", '{"'))
     if kind == "wikitext":
         return bool(_TITLE.match(line))
     needed = 2 if kind == "prose" else 1
@@ -193,7 +193,12 @@ def _records(lines, kind, path, text_field):
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        if kind == "wiki" and not line.startswith("{"):
+        record = None
+        if kind == "jsonl" or line.startswith("{"):
+            record = _parsed(line)
+        # Tables that were left over begin with a brace as well.
+        begins = line.startswith('{"') or isinstance(record, dict)
+        if kind == "wiki" and not begins:
             if _DOC.match(line):
                 title = ""
             elif line.startswith("</doc>"):
@@ -204,7 +209,6 @@ def _records(lines, kind, path, text_field):
             elif is_passage(line):
                 yield split_sentences(line), False
             continue
-        record = _parsed(line)
         if not isinstance(record, dict):
             raise invalid(
                 "files", f"a JSON object a line (line {number} is none)", path

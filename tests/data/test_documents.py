@@ -220,6 +220,7 @@ WIKI = [
     "* a list item that ends like a sentence does.",
     "| a | row | of a table that ends so too.",
     "BULLET::::- another list item of the older tool.",
+    '{| class="wikitable" that was left over and ends so.',
     "数学是研究数量、结构以及空间等概念的学科。它很古老。",
 ]
 PASSAGES = [

@@ -10,6 +10,7 @@ from keras_bert.data import GoogleSettings
 from keras_bert.data import Preparation
 from keras_bert.data import prepare
 from keras_bert.data import pretraining_dataset
+from keras_bert.tokenizers import BertTokenizer
 
 LENGTHS = {
     "input_ids": 32,
@@ -112,6 +113,10 @@ def test_records_that_do_not_fit_are_refused(records, tokenizer, tmp_path):
     text = tmp_path / "a.txt"
     text.write_text("w1 w2\nw3\n\nw4\nw5 w6\n")
     prepare(Preparation((str(text),), google=google), tokenizer, other)
+    words = tokenizer.vocabulary
+    swapped = BertTokenizer([*words[:-2], *words[:-3:-1]], lowercase=True)
+    with pytest.raises(ValueError, match="`tokenizer`.*fingerprint"):
+        pretraining_dataset(str(other), swapped, 16)
     paths = [*sorted(records.glob("*.tfrecord")), *other.glob("*.tfrecord")]
     mixed.write_bytes(b"".join(path.read_bytes() for path in paths))
     dataset = pretraining_dataset(str(mixed), tokenizer, 32, 2)
