@@ -24,7 +24,7 @@ def run(args):
     check_held_out("--data", text, args.data, model, [length])
     result = evaluate_pretraining(
         model, text.source, model.tokenizer, length,
-        batch_size=args.batch_size, limit=None,
+        batch_size=args.batch_size,
     )  # fmt: skip
     print_pretraining(result)
     return result
@@ -86,15 +86,12 @@ def held_out_dataset(
 
 
 def evaluate_pretraining(
-    model, source, tokenizer, sequence_length, limit=200, batch_size=32
+    model, source, tokenizer, sequence_length, batch_size=32
 ):
     """Masked and next-sentence accuracy on fixed masks, with the chance.
 
     The definitions are those of the original's `metric_fn`: means over all
-    masked tokens, and over all pairs, that are measured.
-
-    Args:
-        limit: batches at most, or None for the whole text.
+    masked tokens, and over all pairs, of the whole text.
     """
     import numpy as np
 
@@ -107,7 +104,6 @@ def evaluate_pretraining(
         model.next_sentence,
         objective_of(model),
         batch_size,
-        limit,
     )
     scores = model.evaluate(dataset, verbose=0, return_dict=True)
     labels, weights, pairs = [], [], []

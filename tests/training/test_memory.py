@@ -33,6 +33,10 @@ with memory_kept():
 print(plain, kept)
 """
 
+# 40 tensors of 16 MB are 320 huge pages of 2 MB at least, which the system
+# gives as it likes; where memory is kept there is next to no fault.
+SOME = 100
+
 
 def faults(**settings):
     environment = {
@@ -56,10 +60,9 @@ def test_pages_are_not_cleared_anew_at_each_step():
         assert plain > 10 * kept
     else:
         # The tensors of the others do not come from malloc.
-        assert plain < 10 * kept
+        assert kept > SOME
 
 
 def test_a_setting_of_the_user_stays():
-    plain, kept = faults(MALLOC_ARENA_MAX="4")
-    # The system gives huge pages as it likes: a factor of 2 is its noise.
-    assert plain < 10 * kept
+    _, kept = faults(MALLOC_ARENA_MAX="4")
+    assert kept > SOME
