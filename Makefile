@@ -77,9 +77,10 @@ test-once: $(VENV)/test $(VENV)/beam $(VENV)/browser
 
 # XLA compiles thousands of tiny programs here: without its optimizations the
 # tests under JAX take half the time.
+test-jax: export JAX_DISABLE_MOST_OPTIMIZATIONS = 1
+
 test-tensorflow test-jax test-torch: test-%: $(VENV)/test
-	KERAS_BACKEND=$* JAX_DISABLE_MOST_OPTIMIZATIONS=1 \
-		$(BIN)/python -m pytest $(EACH) $(PYTEST_ARGS)
+	KERAS_BACKEND=$* $(BIN)/python -m pytest $(EACH) $(PYTEST_ARGS)
 
 # The guides at the tiny size, as CI runs them.
 guides: $(VENV)/jax
