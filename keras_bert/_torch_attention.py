@@ -70,11 +70,17 @@ def plain_attention(query, key, value, bias, dropout):
     value; the arguments are those of `dropped_attention`."""
     import torch
 
-    logits = torch.matmul(query, key.transpose(-1, -2)).float()
-    weights = torch.softmax(logits + bias, -1).to(value.dtype)
+    weights = _weights(query, key, bias).to(value.dtype)
     if dropout is not None:
         weights = dropout.call(weights, training=True)
     return torch.matmul(weights, value)
+
+
+def _weights(query, key, bias):
+    import torch
+
+    logits = torch.matmul(query, key.transpose(-1, -2)).float()
+    return torch.softmax(logits.add_(bias), -1)
 
 
 def _pieces(query, key):
@@ -89,10 +95,6 @@ def dropped_attention():
     """The function of (query, key, value, bias, rate); see its class."""
     # Here, since only users of torch have it.
     import torch
-
-    def weights_of(query, key, bias):
-        logits = torch.matmul(query, key.transpose(-1, -2)).float()
-        return torch.softmax(logits.add_(bias), -1)
 
     class DroppedAttention(torch.autograd.Function):
         """softmax(query key^T + bias), dropped, times value.
@@ -113,7 +115,7 @@ def dropped_attention():
             # In memory as the next product reads it: heads after positions.
             found = torch.empty_like(query.transpose(1, 2)).transpose(1, 2)
             for rows in _pieces(query, key):
-                weights = weights_of(query[rows], key[rows], bias[rows])
+                weights = _weights(query[rows], key[rows], bias[rows])
                 weights = weights.mul_(kept[rows]).to(value.dtype)
                 found[rows] = torch.matmul(weights, value[rows])
             return found.mul_(context.scale)
@@ -126,7 +128,7 @@ def dropped_attention():
             gradient = gradient * context.scale
             for rows in _pieces(query, key):
                 q, k, v, g = (x[rows] for x in (query, key, value, gradient))
-                weights = weights_of(q, k, bias[rows])
+                weights = _weights(q, k, bias[rows])
                 dropped = (weights * kept[rows]).to(v.dtype)
                 found[2][rows] = torch.matmul(dropped.transpose(-1, -2), g)
                 # Through the dropout, then through the softmax.

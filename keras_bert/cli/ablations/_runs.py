@@ -195,8 +195,8 @@ class Experiment:
         _common.print_table(lines, title)
         print(
             "  dev scores after fine-tuning on the data given, blank where "
-            f"none was given\n  {scale}\n  paper: {paper}, 1,000,000 steps of "
-            "256 x 512"
+            f"none was given or every run diverged\n  {scale}\n"
+            f"  paper: {paper}, 1,000,000 steps of 256 x 512"
         )
         result = {"table": title, "scale": scale, "rows": rows}
         _common.write_json(self.folder / "result.json", result)
