@@ -273,6 +273,8 @@ def rows_of(data, task, options, seed=1):
         seed: int. Draws what is held out of one file.
     """
     by_label = task.score is classification.score
+    # Numbers are no classes, of which the lonely ones are learned from.
+    by_label = by_label and not options.get("regression")
     if Path(data).is_dir():
         train = task.read(data, "train", **options)
         dev = _tasks.splits_of(task, data, "dev", options)
@@ -348,7 +350,11 @@ def _held_out(table, seed, by_label):
             notes = [*notes, f"no other rows had the labels {names}: nothing "
                      "of them is held out"]  # fmt: skip
         if not any(held_out):
-            raise invalid("--data", "labels that several rows have", "others")
+            raise invalid(
+                "--data",
+                "labels that several rows have, or a folder with train and dev",
+                f"{count} rows with {len(set(table['y']))} labels",
+            )
     train, dev = (
         pick([i for i in range(count) if held_out[i] == side])
         for side in (False, True)

@@ -1,5 +1,8 @@
 """Class names and class ids of the classifiers."""
 
+import math
+import numbers
+
 import numpy as np
 
 from keras_bert._errors import invalid
@@ -55,9 +58,16 @@ def weights_by_id(class_weight, model):
 
     Keras wants all ids for a tf.data dataset, and knows no names.
     """
+    if class_weight is None:
+        return None
+    if not isinstance(class_weight, dict):
+        raise invalid("class_weight", "a dict of weights", class_weight)
+    for weight in class_weight.values():
+        if not isinstance(weight, numbers.Real) or not 0 <= weight < math.inf:
+            raise invalid("class_weight", "finite numbers from 0", weight)
     labels = getattr(model, "labels", None)
     count = len(labels or ()) or getattr(model, "num_classes", None)
-    if not isinstance(class_weight, dict) or not count:
+    if not count:
         return class_weight
     ids = {label: index for index, label in enumerate(labels or ())}
     ids |= {index: index for index in range(count)}
@@ -68,4 +78,6 @@ def weights_by_id(class_weight, model):
             expected += f", or labels out of {labels}"
         raise invalid("class_weight", expected, unknown)
     given = {ids[name]: weight for name, weight in class_weight.items()}
+    if len(given) < len(class_weight):
+        raise invalid("class_weight", "each class once", list(class_weight))
     return {index: given.get(index, 1.0) for index in range(count)}

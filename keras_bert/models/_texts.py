@@ -4,6 +4,8 @@ A tuple is always a pair, a list or array always a batch; elements of a
 tf.data dataset are (x, y) or (x, y, sample_weight) with x alike.
 """
 
+import math
+
 import numpy as np
 
 from keras_bert._backend import compiles_per_shape
@@ -47,13 +49,17 @@ def is_dataset(x):
     )
 
 
-def check_targets(x):
-    """Refuses training data in which no targets can be."""
+def check_targets(model, x, y, argument=None):
+    """Refuses data to train on or to measure in which no targets can be."""
+    if y is not None or not model.needs_targets:
+        return
     if isinstance(x, list | tuple):
-        raise invalid("y", "a target for each text", None)
+        raise invalid(argument or "y", "a target for each text", None)
     if is_dataset(x) and not isinstance(x.element_spec, tuple):
         raise invalid(
-            "x", "a dataset whose elements are (x, y)", x.element_spec
+            argument or "x",
+            "a dataset whose elements are (x, y)",
+            x.element_spec,
         )
 
 
@@ -116,7 +122,10 @@ def weights_of(sample_weight):
         np.ndim(one) for one in sample_weight[:1]
     ):
         return sample_weight
-    weights = np.asarray(sample_weight, "float32")
+    try:
+        weights = np.asarray(sample_weight, "float32")
+    except (TypeError, ValueError):
+        weights = np.array(math.nan)
     if not np.isfinite(weights).all():
         raise invalid("sample_weight", "finite numbers", sample_weight)
     return weights

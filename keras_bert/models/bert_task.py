@@ -20,7 +20,6 @@ from keras_bert.models._labels import weights_by_id
 from keras_bert.models._preset import TaskPreset
 from keras_bert.models._tables import columns_of
 from keras_bert.models._tables import inputs_of
-from keras_bert.models._tables import is_table
 from keras_bert.training import AutoCompile
 from keras_bert.training.distribution import MultiWorker
 
@@ -277,8 +276,6 @@ class BertTask(
         if not isinstance(epochs, int | np.integer) or epochs < 1:
             raise invalid("epochs", "an int of at least 1", epochs)
         x, y = self._columns(x, y)
-        if is_table(validation_data):
-            validation_data = (validation_data,)
         if validation_split:
             x, y, sample_weight, validation_data = _texts.split(
                 validation_split, x, y, sample_weight
@@ -289,6 +286,7 @@ class BertTask(
             else:
                 held = (validation_data, None, None)
             held = (*self._columns(*held[:2]), held[2])
+            _texts.check_targets(self, *held[:2], "validation_data")
             held = self._data(*held, validation_batch_size or batch_size)
             validation_data = held["x"]
             if held.get("y") is not None:
@@ -296,8 +294,7 @@ class BertTask(
                 if held.get("sample_weight") is not None:
                     validation_data += (held["sample_weight"],)
         data = self._data(x, y, sample_weight, batch_size, shuffle)
-        if y is None and self.needs_targets:
-            _texts.check_targets(x)
+        _texts.check_targets(self, x, y)
         class_weight = weights_by_id(class_weight, self)
         data = self._shared_data(data, shuffle, class_weight)
         return fit_in_parts(
@@ -324,6 +321,7 @@ class BertTask(
         **kwargs,
     ):  # fmt: skip
         x, y = self._columns(x, y)
+        _texts.check_targets(self, x, y)
         data = self._data(x, y, sample_weight, batch_size)
         with argument_errors():
             return super().evaluate(

@@ -207,8 +207,17 @@ def test_class_weight_takes_the_names_of_the_classes(classifier):
         for weight in ({"good": 0.0}, {"bad": 0.0})
     )
     assert none["loss"][0] == 0 < other["loss"][0]
-    with pytest.raises(ValueError, match="`class_weight`.*'god'"):
-        classifier.fit(TEXTS, names, class_weight={"god": 1.0}, verbose=0)
+    for wrong, found in (
+        ({"god": 1.0}, "'god'"),
+        ({"good": float("nan")}, "nan"),
+        ({"good": -3.0}, "-3.0"),
+        ({"good": "3"}, "'3'"),
+        ({"good": 1.0, 1: 2.0}, "each class once"),
+        ("balanced", "'balanced'"),
+        ([1.0, 2.0], "a dict of weights"),
+    ):
+        with pytest.raises(ValueError, match=f"`class_weight`.*{found}"):
+            classifier.fit(TEXTS, names, class_weight=wrong, verbose=0)
 
 
 def test_training_data_without_labels_is_refused(classifier):
@@ -217,6 +226,19 @@ def test_training_data_without_labels_is_refused(classifier):
     unlabelled = tf.data.Dataset.from_tensor_slices(TEXTS).batch(5)
     with pytest.raises(ValueError, match=r"`x`.*elements are \(x, y\)"):
         classifier.fit(unlabelled, verbose=0)
+    with pytest.raises(ValueError, match=r"`x`.*elements are \(x, y\)"):
+        classifier.evaluate(unlabelled, verbose=0)
+    with pytest.raises(ValueError, match="`y`.*a target for each text"):
+        classifier.evaluate(TEXTS, verbose=0)
+    # Before the training, not after it.
+    before = classifier.get_weights()
+    for held_out in (unlabelled, TEXTS):
+        with pytest.raises(ValueError, match="`validation_data`"):
+            classifier.fit(TEXTS, NAMES, validation_data=held_out, verbose=0)
+    for a, b in zip(before, classifier.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    with pytest.raises(ValueError, match="`sample_weight`"):
+        classifier.fit(TEXTS, NAMES, sample_weight=["a"] * len(TEXTS))
 
 
 def test_preset_round_trip_keeps_labels_and_outputs(classifier, tmp_path):
