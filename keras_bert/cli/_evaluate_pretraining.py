@@ -1,8 +1,10 @@
 """`keras-bert evaluate pretraining`: both tasks on held-out text."""
 
 import math
+import sys
 
 from keras_bert._errors import invalid
+from keras_bert._tensorflow import tensorflow
 from keras_bert.cli import _common
 from keras_bert.cli._common import ACCURACY_HEADER
 from keras_bert.cli._common import accuracy_row
@@ -50,6 +52,12 @@ def _model_of(source):
 
 def check_held_out(option, text, files, model, lengths):
     """Refuses text that cannot be measured, before anything is done."""
+    if model.next_sentence and not _has_pairs(text.source):
+        print(
+            f"{option}: a document alone has no random next sentences; only "
+            "the masked tokens are measured",
+            file=sys.stderr,
+        )
     for length in lengths:
         try:
             held_out_dataset(
@@ -69,6 +77,7 @@ def held_out_dataset(
     """Held-out batches whose pairs and masks are the same every time."""
     from keras_bert import data
 
+    has_pairs = next_sentence and _has_pairs(source)
     # Row by row: whole batches would repeat or leave out some of the text.
     dataset = data.pretraining_dataset(
         source,
@@ -76,13 +85,34 @@ def held_out_dataset(
         sequence_length=sequence_length,
         batch_size=1,
         seed=0,
-        next_sentence=next_sentence,
+        next_sentence=has_pairs,
         fixed=True,
     )
     if objective == "left-to-right":
         dataset = data.next_tokens(dataset)
     dataset = dataset.unbatch().batch(batch_size)
+    if next_sentence and not has_pairs:
+        dataset = dataset.map(_with_unlabelled_pairs)
     return dataset if limit is None else dataset.take(limit)
+
+
+def _has_pairs(source):
+    """Whether a next sentence can be random; records have what they have."""
+    entries = getattr(source, "entries", None)
+    return entries is None or all(entry["documents"] > 1 for entry in entries)
+
+
+def _with_unlabelled_pairs(x, labels, weight):
+    tf = tensorflow()
+    places = x["cls_positions"]
+    return (
+        x,
+        {"mask_ids": labels, "next_sentence": tf.zeros_like(places)},
+        {
+            "mask_ids": weight,
+            "next_sentence": tf.zeros_like(places, tf.float32),
+        },
+    )
 
 
 def evaluate_pretraining(
@@ -124,8 +154,8 @@ def evaluate_pretraining(
         "masked_lm_loss": math.log(perplexity),
         "unigram_perplexity": math.exp(level.entropy),
     }
-    if model.next_sentence:
-        pairs = np.concatenate(pairs)
+    pairs = np.concatenate(pairs) if pairs else np.zeros(0)
+    if pairs.size:
         result["next_sentence_loss"] = scores["next_sentence_loss"]
         result["next_sentence_accuracy"] = accuracy(
             scores["next_sentence_accuracy"],
@@ -156,7 +186,7 @@ def held_out_figures(model, source, sequence_length, limit):
         "held_out_perplexity": scores[prefix + "perplexity"],
         "held_out_masked_accuracy": scores[prefix + "accuracy"],
     }
-    if model.next_sentence:
+    if model.next_sentence and _has_pairs(source):
         figures["held_out_next_sentence_accuracy"] = scores[
             "next_sentence_accuracy"
         ]

@@ -153,6 +153,12 @@ def completed(settings, text, tokenizer):
     choice = settings["next_sentence"]
     pairs = {"auto": None, "yes": True, "no": False}.get(choice, choice)
     if settings["objective"] == "left-to-right":
+        if text.num_documents is None:
+            raise invalid(
+                "--objective",
+                "masked with records of the original, which are masked already",
+                settings["objective"],
+            )
         pairs = False
     settings["next_sentence"] = pairs
     # Refuses bad settings of the data before the folder exists, and warns of

@@ -98,20 +98,29 @@ def add_arguments(parser):
     google.add_argument(
         "--format", choices=("keras_bert", "google"), default="keras_bert"
     )
-    google.add_argument("--max-predictions", type=_common.positive_int)
+    google.add_argument(
+        "--max-predictions",
+        type=_common.positive_int,
+        help="the most chosen tokens of a record (default: 15%% of the length)",
+    )
     google.add_argument(
         "--duplicates",
         type=_common.positive_int,
-        default=10,
         help="passes with other pairs and masks (default: 10)",
     )
     google.add_argument(
         "--masking",
         choices=("pieces", "whole_words", "spans"),
-        default="pieces",
+        help="what is chosen together (default: pieces)",
     )
-    google.add_argument("--mask-rate", type=float, default=0.15)
-    google.add_argument("--short-seq-prob", type=float, default=0.1)
+    google.add_argument(
+        "--mask-rate", type=float, help="share of tokens (default: 0.15)"
+    )
+    google.add_argument(
+        "--short-seq-prob",
+        type=float,
+        help="share of shorter sequences (default: 0.1)",
+    )
 
 
 def _part(text):
@@ -126,16 +135,7 @@ def run(args):
     from keras_bert import data
 
     tokenizer = _common.tokenizer_from(args.vocab, args.cased, args.uncased)
-    google = None
-    if args.format == "google":
-        google = data.GoogleSettings(
-            max_length=args.max_length or 128,
-            max_predictions=args.max_predictions,
-            duplicates=args.duplicates,
-            masking=args.masking,
-            mask_rate=args.mask_rate,
-            short_seq_prob=args.short_seq_prob,
-        )
+    google = _google_settings(args)
     if not args.shard_size > 0:
         raise invalid("--shard-size", "a size above 0", args.shard_size)
     preparation = data.Preparation(
@@ -199,9 +199,41 @@ def run(args):
     return result
 
 
+def _google_settings(args):
+    from keras_bert.data import GoogleSettings
+
+    given = {
+        name: getattr(args, name)
+        for name in (
+            "max_predictions",
+            "duplicates",
+            "masking",
+            "mask_rate",
+            "short_seq_prob",
+        )
+        if getattr(args, name) is not None
+    }
+    if args.format == "google":
+        return GoogleSettings(max_length=args.max_length or 128, **given)
+    for name, value in given.items():
+        raise invalid(
+            f"--{name.replace('_', '-')}",
+            "nothing without --format google: shards of documents are masked "
+            "while a model trains (see `keras-bert pretrain`)",
+            value,
+        )
+    return None
+
+
 def warnings_of(index):
     """What is likely to be a mistake about the text."""
-    if index["documents"] == index["sentences"]:
+    if index["documents"] == 1:
+        yield (
+            "all text is one document, so there is no other document to draw "
+            "a random next sentence from: pretraining goes without next "
+            "sentences. Separate documents by blank lines."
+        )
+    elif index["documents"] == index["sentences"]:
         yield (
             "every document has one sentence, so every next sentence would "
             "be a random one. Separate documents, not sentences, by blank "

@@ -94,7 +94,7 @@ def run(args):
         raise invalid("--sampling", "an exponent from 0 to 1", args.sampling)
     start = time.monotonic()
     tokenizer = BertTokenizer.train(
-        _texts(args.files, args.text_field, args.sampling is not None),
+        _texts(args.files, args.text_field, args.sampling),
         vocabulary_size=args.size,
         lowercase=not args.cased,
         strip_accents=False if args.keep_accents else None,
@@ -122,14 +122,16 @@ def run(args):
     }
 
 
-def _texts(files, text_field, by_language):
+def _texts(files, text_field, sampling):
     """Paths of plain files, or the text of each language."""
     from keras_bert.data.documents import kind_of
     from keras_bert.data.documents import read_documents
     from keras_bert.data.filesystem import is_remote
+    from keras_bert.data.text_files import check_groups
     from keras_bert.data.text_files import find_text_files
     from keras_bert.data.text_files import is_packed
 
+    by_language = sampling is not None
     found = find_text_files(files)
     is_plain = not by_language and not any(
         is_packed(path) or is_remote(path) or kind_of(path) in ("jsonl", "wiki")
@@ -151,6 +153,8 @@ def _texts(files, text_field, by_language):
     groups = {}
     for path, group in found:
         groups.setdefault(group if by_language else "", []).append(path)
+    if by_language:
+        check_groups(groups, sampling)
     return {group: text(paths) for group, paths in groups.items()}
 
 

@@ -8,17 +8,16 @@ Two bytes a token for vocabularies up to 65,536 tokens: 100 million tokens
 take 200 MB, and a document or a sentence is a slice.
 """
 
-import itertools
-
 import numpy as np
 
 from keras_bert._errors import invalid
 from keras_bert.data.documents import read_documents
 from keras_bert.data.words import tokenize_sentences
 
-# Sentences per call of the tokenizer: large enough that the call costs
-# nothing against the work, small enough to bound memory.
+# Sentences and characters per call of the tokenizer: large enough that the
+# call costs nothing against the work, small enough to bound memory.
 _SENTENCES_PER_CALL = 1000
+_CHARACTERS_PER_CALL = 1_000_000
 
 
 class Corpus:
@@ -117,9 +116,8 @@ class Corpus:
                 for sentence in document:
                     yield number, sentence
 
-        numbered = sentences()
         dtype = "uint16"
-        while batch := list(itertools.islice(numbered, _SENTENCES_PER_CALL)):
+        for batch in _calls(sentences()):
             flat, counts, goes_on = tokenize_sentences(
                 [sentence for _, sentence in batch], tokenizer, words
             )
@@ -168,6 +166,21 @@ class Corpus:
             None if self.groups is None else self.groups[order],
         )
 
+    def joined(self, other):
+        """A corpus of the documents of both; they have the same parts."""
+
+        def both(name):
+            pair = getattr(self, name), getattr(other, name)
+            return None if pair[0] is None else np.concatenate(pair)
+
+        return Corpus(
+            both("ids"),
+            _after(self.sentence_bounds, other.sentence_bounds),
+            _after(self.document_bounds, other.document_bounds),
+            both("continues"),
+            both("groups"),
+        )
+
     def with_sentences_of(self, most):
         """A corpus whose sentences are cut into at most so many tokens."""
         lengths = np.diff(self.sentence_bounds)
@@ -205,6 +218,23 @@ class Corpus:
             f"<Corpus of {self.num_documents} documents, "
             f"{self.num_sentences} sentences, {self.num_tokens} tokens>"
         )
+
+
+def _calls(numbered):
+    """Lists of (number, sentence) for one call of the tokenizer each."""
+    batch, size = [], 0
+    for pair in numbered:
+        batch.append(pair)
+        size += len(pair[1])
+        if len(batch) == _SENTENCES_PER_CALL or size > _CHARACTERS_PER_CALL:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _after(bounds, more):
+    return np.concatenate([bounds, bounds[-1] + more[1:]])
 
 
 def _ranges(starts, ends):

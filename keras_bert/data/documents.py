@@ -10,17 +10,14 @@ from typing import NamedTuple
 
 from keras_bert._errors import invalid
 from keras_bert.data import filesystem
+from keras_bert.data.document_borders import next_border
 from keras_bert.data.text_files import find_files
-from keras_bert.data.text_files import is_packed
 from keras_bert.data.text_files import read_lines
 from keras_bert.data.text_formats import FORMATS
 from keras_bert.data.text_formats import documents_of
 from keras_bert.data.text_formats import guess_format
-from keras_bert.data.text_formats import starts_document
 
 _HEAD_BYTES = 256 * 1024
-# Where a block begins must be known from the bytes near it alone.
-_LOOK_BACK = 64
 
 
 class TextBlock(NamedTuple):
@@ -80,17 +77,21 @@ def read_block(block, file_format="auto", text_field="text"):
     kind = file_format
     if kind == "auto":
         kind = kind_of(block.path)
-    start = _next_border(block.path, block.start, kind)
-    end = block.end and _next_border(block.path, block.end, kind)
+    start = next_border(block.path, block.start, kind)
+    end = block.end and next_border(block.path, block.end, kind)
     if end is None or start < end:
         lines = read_lines(block.path, start, end)
-        yield from documents_of(lines, kind, block.path, text_field)
+        yield from documents_of(lines, kind, block.path, text_field, start)
+
+
+def kind_of(path):
+    """The format of a file, by its first lines."""
+    return _kind_of(path, filesystem.state(path))
 
 
 # A file is cut into many blocks, and all of one process ask the same.
 @functools.lru_cache(maxsize=4096)
-def kind_of(path):
-    """The format of a file, by its first lines."""
+def _kind_of(path, state):
     lines = []
     size = 0
     for line in read_lines(path):
@@ -99,29 +100,3 @@ def kind_of(path):
         if size > _HEAD_BYTES:
             break
     return guess_format(lines)
-
-
-def _next_border(path, position, kind):
-    """The first byte from `position` on at which a document begins."""
-    if position == 0:
-        return 0
-    assert not is_packed(path)
-    with filesystem.open_bytes(path) as file:
-        here = max(0, position - _LOOK_BACK)
-        file.seek(here)
-        # What precedes the first line break may be a part of a line.
-        here += len(file.readline())
-        blanks = 0
-        is_start = True
-        while raw := file.readline(1 << 20):
-            line = raw.decode("utf-8", "replace").rstrip("\r\n")
-            if (
-                is_start
-                and here >= position
-                and starts_document(line, kind, blanks)
-            ):
-                return here
-            blanks = 0 if line.strip() else blanks + 1
-            here += len(raw)
-            is_start = raw.endswith(b"\n")
-        return here

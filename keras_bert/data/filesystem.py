@@ -44,6 +44,15 @@ def size(path):
     return os.path.getsize(path)
 
 
+def state(path):
+    """What changes when a file is written anew: its size and time."""
+    if is_remote(path):
+        found = tensorflow().io.gfile.stat(path)
+        return found.length, found.mtime_nsec
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
 def match(pattern):
     """The files that a pattern names, sorted."""
     if is_remote(pattern):
@@ -92,6 +101,22 @@ def open_bytes(path):
 def read_bytes(path):
     with open_bytes(path) as file:
         return file.read()
+
+
+def pieces(path, most):
+    """Yield the bytes of a file, or pieces all over it of `most` together."""
+    length = size(path)
+    piece = 1 << 16
+    if length <= max(most, 2 * piece):
+        places = range(0, length, piece)
+    else:
+        # Each is a request where files are not here.
+        count = min(max(2, most // piece), 16 if is_remote(path) else length)
+        places = [(length - piece) * i // (count - 1) for i in range(count)]
+    with open_bytes(path) as file:
+        for place in places:
+            file.seek(place)
+            yield file.read(piece)
 
 
 def make_folder(path):

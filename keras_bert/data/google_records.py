@@ -12,6 +12,7 @@ https://github.com/google-research/bert/blob/master/create_pretraining_data.py
 
 import dataclasses
 import hashlib
+import itertools
 import struct
 
 import numpy as np
@@ -28,6 +29,8 @@ from keras_bert.data.shard_file import write_records
 LENGTH_FEATURES = ("input_ids", "input_mask", "segment_ids")
 MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
 LABEL = "next_sentence_labels"
+
+_RECORDS_PER_CALL = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,8 +186,8 @@ def _record_checksums(path):
         )
 
 
-def read_google_records(path, length, predictions):
-    """All records of a file as arrays.
+def read_google_records(path, length, predictions, most):
+    """Yield the records of a file as dicts of arrays, up to `most` at a time.
 
     Raises:
         ValueError: naming the file, for records of other lengths.
@@ -202,19 +205,38 @@ def read_google_records(path, length, predictions):
         for name in MASK_FEATURES
     }
     features[LABEL] = tf.io.FixedLenFeature([1], tf.int64)
-    parts = {name: [] for name in features}
+    records = iter(tf.data.TFRecordDataset(path).batch(_RECORDS_PER_CALL))
+    calls = max(1, most // _RECORDS_PER_CALL)
+    while parts := _parsed(itertools.islice(records, calls), features, path):
+        yield {
+            name: np.concatenate([part[name] for part in parts])
+            for name in features
+        }
+
+
+def _parsed(batches, features, path):
+    """The arrays of batches of serialized records."""
+    tf = tensorflow()
+    parts = []
     try:
-        for records in tf.data.TFRecordDataset(path).batch(1024):
-            for name, value in tf.io.parse_example(records, features).items():
-                value = value.numpy()
-                if value.dtype == np.int64:
-                    value = value.astype(np.int32)
-                parts[name].append(value)
+        for records in batches:
+            found = tf.io.parse_example(records, features)
+            part = {name: value.numpy() for name, value in found.items()}
+            parts.append(
+                {
+                    name: value.astype(np.int32)
+                    if value.dtype == np.int64
+                    else value
+                    for name, value in part.items()
+                }
+            )
     except tf.errors.OpError as error:
+        length = features["input_ids"].shape[0]
+        predictions = features["masked_lm_ids"].shape[0]
         raise invalid(
             "files_or_dir",
             f"records of {length} tokens and {predictions} predictions "
             f"({error.message.splitlines()[0]})",
             path,
         ) from None
-    return {name: np.concatenate(value) for name, value in parts.items()}
+    return parts

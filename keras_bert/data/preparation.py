@@ -25,12 +25,15 @@ from keras_bert.data.generators import generator
 from keras_bert.data.google_records import GoogleSettings
 from keras_bert.data.google_records import write_google_records
 from keras_bert.data.shard_file import write_shard
+from keras_bert.data.text_files import check_groups
 from keras_bert.data.text_files import find_text_files
 from keras_bert.data.text_files import is_packed
 from keras_bert.data.words import segmenter
 
 # How many times larger a packed text file gets, about.
 _UNPACKED = 4
+# Bytes that are read to tell the text of a run from another text.
+_DIGEST_BYTES = 2**28
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +79,13 @@ class Preparation:
         if self.sampling is not None and not 0 <= self.sampling <= 1:
             raise invalid("sampling", "an exponent from 0 to 1", self.sampling)
         if self.google is not None:
+            if self.sampling is not None:
+                raise invalid(
+                    "sampling",
+                    "None for the records of the original, which hold every "
+                    "document alike",
+                    self.sampling,
+                )
             self.google.check()
 
     def settings(self):
@@ -99,6 +109,8 @@ def plan(preparation):
     preparation.check()
     files = find_text_files(list(preparation.files))
     groups = list(dict.fromkeys(file.group for file in files))
+    if preparation.sampling is not None:
+        check_groups(groups, preparation.sampling)
     most = preparation.shard_bytes
     block_bytes = min(1 << 20, max(1, most // 8))
     blocks, sizes, large = [], [], []
@@ -133,9 +145,19 @@ def plan(preparation):
 
 
 def plan_digest(tasks):
-    """A number for the files and their sizes, wherever they lie."""
+    """A number for the text of the files, wherever they lie.
+
+    Small corpora are read whole, of others pieces all over each file: a
+    rerun has to be quick.
+    """
     names = [[block._replace(path="") for block in task] for task in tasks]
-    return hashlib.sha256(json.dumps(names).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(names).encode())
+    # In the order of the plan, in which their names play no part.
+    paths = list(dict.fromkeys(block.path for task in tasks for block in task))
+    for path in paths:
+        for piece in filesystem.pieces(path, _DIGEST_BYTES // len(paths)):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def task_corpora(preparation, number, blocks, tokenizer):
@@ -147,25 +169,37 @@ def task_corpora(preparation, number, blocks, tokenizer):
             block, preparation.file_format, preparation.text_field
         )
     )
+    found = _parts(documents, preparation, tokenizer)
+    for part, corpus in enumerate(found):
+        if preparation.max_length is not None:
+            corpus = corpus.with_sentences_of(preparation.max_length)
+        order = generator(
+            preparation.seed,
+            number,
+            generators.ORDER_OF_SHARD,
+            part,
+        ).permutation(corpus.num_documents)
+        yield corpus.select(order)
+
+
+def _parts(documents, preparation, tokenizer):
+    """The corpora of a task, each of about the size of a shard."""
     most = preparation.shard_bytes * 3 // 2
-    part = 0
-    rest = iter(documents)
+    pending = None
     while True:
-        taken = _UpTo(rest, most)
+        taken = _UpTo(documents, most)
         corpus = Corpus.tokenized(taken, tokenizer, preparation.words)
         if corpus is not None:
-            if preparation.max_length is not None:
-                corpus = corpus.with_sentences_of(preparation.max_length)
-            order = generator(
-                preparation.seed,
-                number,
-                generators.ORDER_OF_SHARD,
-                part,
-            ).permutation(corpus.num_documents)
-            yield corpus.select(order)
-            part += 1
+            # The random next segment of a lone document has no source.
+            if pending is not None and corpus.num_documents < 2:
+                pending, corpus = None, pending.joined(corpus)
+            if pending is not None:
+                yield pending
+            pending = corpus
         if taken.is_exhausted:
-            return
+            break
+    if pending is not None:
+        yield pending
 
 
 class _UpTo:

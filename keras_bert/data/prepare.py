@@ -11,11 +11,11 @@ one does what is missing. Several machines may work in one folder.
 """
 
 import concurrent.futures
+import contextlib
 import functools
 import json
 import multiprocessing
 import os
-import shutil
 import signal
 import tempfile
 import threading
@@ -105,10 +105,23 @@ def prepare(
     filesystem.write_text(
         filesystem.join(folder, INDEX), json.dumps(result, indent=1) + "\n"
     )
-    # What killed runs have left; nobody writes here any more.
-    if not filesystem.is_remote(folder):
-        shutil.rmtree(os.path.join(folder, ".partial"), ignore_errors=True)
+    _clean(folder)
     return result
+
+
+def _clean(folder):
+    """Removes the shards that killed runs have left half-written.
+
+    All are there, so nobody writes one. Another part may be writing the index.
+    """
+    partial = os.path.join(folder, ".partial")
+    if filesystem.is_remote(folder):
+        return
+    with contextlib.suppress(OSError):
+        for name in os.listdir(partial):
+            if name.startswith("shard-"):
+                os.remove(os.path.join(partial, name))
+        os.rmdir(partial)
 
 
 def _claim(folder, settings):
@@ -125,10 +138,13 @@ def _claim(folder, settings):
         for name, value in {**settings.pop("settings"), **settings}.items():
             before = {**earlier["settings"], **earlier}.get(name)
             if before != value:
+                shown = f"{name} = {before}"
+                if name == "files":
+                    shown = "another text (delete it to prepare this one)"
                 raise invalid(
                     "output",
                     f"the shards of one preparation: {folder} was begun with "
-                    f"{name} = {before}",
+                    f"{shown}",
                     value,
                 )
         settings["settings"] = earlier["settings"]
@@ -202,8 +218,6 @@ def run_task_from_config(settings, tokenizer_config, folder, task):
 
 @functools.lru_cache(maxsize=2)
 def _tokenizer_of(config):
-    import contextlib
-
     from keras_bert._tensorflow import tensorflow
     from keras_bert.tokenizers import BertTokenizer
 

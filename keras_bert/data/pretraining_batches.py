@@ -306,7 +306,7 @@ class PretrainingBatches:
                     "next_sentence",
                     "False or None, because a corpus of one document has no "
                     "other document to draw a random next segment from "
-                    f"(shard {number})",
+                    f"(shard {number}; larger shards hold more documents)",
                     self.next_sentence,
                 )
 
@@ -324,4 +324,6 @@ class PretrainingBatches:
 
 def default_max_predictions(sequence_length, mask_rate=0.15):
     """Room for 15% of a full row: 20 at 128, 77 at 512, as the original."""
+    if not 0 <= mask_rate <= 1:
+        raise invalid("mask_rate", "a share from 0 to 1", mask_rate)
     return max(1, math.ceil(sequence_length * mask_rate))

@@ -142,6 +142,18 @@ def pretraining_dataset(
         files_or_dir, tokenizer, sampling, file_format, text_field, words
     )
     if isinstance(source, list):
+        _refuse_with_records(
+            masking=(masking, "pieces"),
+            mask_rate=(mask_rate, 0.15),
+            mask_token_rate=(mask_token_rate, 0.8),
+            random_token_rate=(random_token_rate, 0.1),
+            max_predictions=(max_predictions, None),
+            segments=(segments, None),
+            random_next_rate=(random_next_rate, None),
+            short_seq_prob=(short_seq_prob, 0.1),
+            max_sequences_per_row=(max_sequences_per_row, None),
+            buckets=(buckets, None),
+        )
         batches = StaticBatches(
             source, tokenizer, sequence_length, batch_size, seed, next_sentence
         )
@@ -180,6 +192,17 @@ def pretraining_dataset(
             skip,
         )
     return _as_dataset(batches, epochs or 1, fixed, start_epoch, skip)
+
+
+def _refuse_with_records(**given):
+    for name, (value, default) in given.items():
+        if value != default:
+            raise invalid(
+                name,
+                f"{default!r} with records of the original, whose pairs and "
+                "masks stay as they are",
+                value,
+            )
 
 
 def _next_sentence(entries, next_sentence):

@@ -1,6 +1,7 @@
 """What `pretraining_dataset` may be given, told apart."""
 
 import os
+import re
 import tempfile
 import weakref
 
@@ -15,9 +16,12 @@ from keras_bert.data.shard_file import write_shard
 from keras_bert.data.shard_folder import INDEX
 from keras_bert.data.shard_folder import ShardFolder
 from keras_bert.data.static_batches import google_files
+from keras_bert.data.text_files import check_groups
 
 # Tokens held in memory, 2 bytes each; more go to a temporary folder.
 _MOST_TOKENS = 100_000_000
+# What a preparation that is not finished has in its folder.
+_SHARD = re.compile(r"shard-\d+(-\d+\.tfrecord|\.json)|preparation\.json")
 
 
 def open_source(
@@ -51,24 +55,38 @@ def open_source(
         source = ShardFolder(shards)
         source.check_tokenizer(tokenizer)
         if source.index["format"] != "keras_bert":
+            _no_sampling(sampling)
             return google_files(shards)
     else:
         records = google_files(files_or_dir)
         if records:
             no_text()
+            _no_sampling(sampling)
             return records
         preparation = Preparation(
             _names(files_or_dir),
             file_format=file_format,
             text_field=text_field,
             words=words,
+            sampling=sampling,
         )
         source = _tokenized(preparation, tokenizer)
     if sampling is not None:
         if not 0 <= sampling <= 1:
             raise invalid("sampling", "an exponent from 0 to 1", sampling)
+        found = [len(entry["tokens_of_groups"]) for entry in source.entries]
+        check_groups(range(max(found)), sampling)
         source.sampling = sampling
     return source
+
+
+def _no_sampling(sampling):
+    if sampling is not None:
+        raise invalid(
+            "sampling",
+            "None with records of the original, which are read as they are",
+            sampling,
+        )
 
 
 def _names(files):
@@ -88,7 +106,7 @@ def _shard_folder(files_or_dir):
         return None
     if filesystem.is_file(filesystem.join(path, INDEX)):
         return path
-    if any(name.startswith("shard-") for name in filesystem.names_in(path)):
+    if any(map(_SHARD.fullmatch, filesystem.names_in(path))):
         # Says that the preparation is not finished.
         return path
     return None

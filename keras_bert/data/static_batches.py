@@ -15,12 +15,16 @@ from keras_bert.data.google_records import first_lengths
 from keras_bert.data.google_records import read_google_records
 from keras_bert.data.whole_batches import whole_batches
 
+# Records in memory at a time, 4 kB each at 128 tokens.
+_SLICE = 2**16
+
 
 class StaticBatches:
     """The batches of every epoch from records that are masked already.
 
     What `PretrainingBatches` is for documents: every record once an epoch,
-    in an order that follows (seed, epoch); the masks stay as they are.
+    the files in an order that follows (seed, epoch), and so the records of
+    each slice of 65,536 of a file; the masks stay as they are.
 
     Args:
         files: paths of TFRecord files.
@@ -75,19 +79,35 @@ class StaticBatches:
             # Records fewer than a batch are read again.
             while True:
                 for file in order.tolist():
-                    skipped = min(rows_to_skip, self._counts[file])
-                    rows_to_skip -= skipped
-                    if skipped < self._counts[file]:
-                        yield self._rows(file, epoch, skipped)
+                    count = self._counts[file]
+                    if rows_to_skip >= count:
+                        rows_to_skip -= count
+                        continue
+                    yield from self._rows(file, epoch, rows_to_skip)
+                    rows_to_skip = 0
 
         missing = self.batches_per_epoch - skip
         for rows in whole_batches(parts(), self.batch_size, missing, most):
             yield self._block(rows)
 
-    def _rows(self, file, epoch, first):
-        rows = read_google_records(
-            self.files[file], self.sequence_length, self.max_predictions
+    def _rows(self, file, epoch, skip):
+        """Yield the rows of a file but the first, a slice at a time."""
+        slices = read_google_records(
+            self.files[file], self.sequence_length, self.max_predictions, _SLICE
         )
+        for number, rows in enumerate(slices):
+            count = len(rows["input_ids"])
+            if skip >= count:
+                skip -= count
+                continue
+            self._check_ids(rows)
+            order = generator(
+                self.seed, epoch, generators.RECORDS, file, number
+            ).permutation(count)[skip:]
+            skip = 0
+            yield {name: value[order] for name, value in rows.items()}
+
+    def _check_ids(self, rows):
         largest = int(rows["input_ids"].max())
         if self._vocabulary_size and largest >= self._vocabulary_size:
             raise invalid(
@@ -95,10 +115,6 @@ class StaticBatches:
                 f"the vocabulary of the records, whose largest id is {largest}",
                 f"a tokenizer of {self._vocabulary_size} tokens",
             )
-        order = generator(
-            self.seed, epoch, generators.RECORDS, file
-        ).permutation(len(rows["input_ids"]))[first:]
-        return {name: value[order] for name, value in rows.items()}
 
     def _block(self, rows):
         size = self.batch_size

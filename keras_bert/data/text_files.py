@@ -72,6 +72,18 @@ def find_text_files(files):
     return found
 
 
+def check_groups(groups, sampling):
+    """Refuse an exponent of the sampling where there is one group only."""
+    if len(groups) < 2:
+        raise invalid(
+            "sampling",
+            "None, or two folders or more, each with the text of a language: "
+            f"all text is of one group ({', '.join(map(str, groups))}). Name "
+            "each folder, not the one that they lie in",
+            sampling,
+        )
+
+
 def _folder(path):
     module = posixpath if filesystem.is_remote(path) else os.path
     return module.dirname(path) or "."
@@ -164,7 +176,7 @@ def read_lines(path, start=0, end=None):
                 position += len(raw)
                 if position == len(raw):
                     raw = raw.removeprefix(b"\xef\xbb\xbf")
-                yield _decoded(raw, path, _place(number, start))
+                yield _decoded(raw, path, line_place(number, start))
         except Exception as error:
             # The exceptions of the four formats have no common class.
             if not is_packed(path) or isinstance(error, ValueError):
@@ -174,7 +186,8 @@ def read_lines(path, start=0, end=None):
             ) from None
 
 
-def _place(number, start):
+def line_place(number, start):
+    """How messages name a line of a block that begins at a byte."""
     where = f"line {number}"
     return f"{where} after byte {start}" if start else where
 

@@ -18,19 +18,23 @@
             list items and table rows are dropped (`is_passage`).
 
 A document of more than 100,000 sentences, or 16 million characters, goes on
-as another one, so that no document is larger than memory.
+as another one, and a sentence of more than a million characters is cut at
+white space, so that nothing is larger than memory.
 """
 
 import json
 import re
 
 from keras_bert._errors import invalid
+from keras_bert.data import sentences
 from keras_bert.data.sentences import split_sentences
+from keras_bert.data.text_files import line_place
 
 FORMATS = ("auto", "lines", "passages", "wikitext", "prose", "jsonl", "wiki")
 
 MAX_SENTENCES = 100_000
 MAX_CHARACTERS = 16_000_000
+MAX_SENTENCE = 1_000_000
 
 # Columns at which plain text is wrapped; a Chinese character is one.
 _NARROWEST = 30
@@ -39,14 +43,16 @@ _WIDEST = 120
 _TITLE = re.compile(r" ?= [^=].* = ?$")
 _HEADING = re.compile(r" ?(= )+[^=].*( =)+ ?$")
 _DOC = re.compile(r'<doc [^>]*id="[^>]*>\s*$')
-_CLOSING = "[\"'\u2019\u201d\u00bb)\\]\u300d\u300f\uff09\u3011]*$"
-_ENDS_SENTENCE = re.compile(
-    "[.!?\u2026:;\u3002\uff01\uff1f\uff1a\uff1b]" + _CLOSING
-)
-_MARK = re.compile("[.!?](?!\\w)|[\u3002\uff01\uff1f]")
-_ENDS_PASSAGE = re.compile(
-    "[.!?\u2026\u3002\uff01\uff1f\u0964\u061f]" + _CLOSING
-)
+_CLOSING = rf"[{sentences.CLOSING}]*$"
+_MARKS = f"[{sentences.SPACED}{sentences.ALWAYS}]|{sentences.LOCAL}"
+_ENDS_SENTENCE = re.compile(f"(?:{_MARKS}|[:;\uff1a\uff1b]){_CLOSING}")
+_MARK = re.compile(rf"[{sentences.SPACED}](?!\w)|[{sentences.ALWAYS}]")
+_ENDS_PASSAGE = re.compile(f"(?:{_MARKS}){_CLOSING}")
+# Letters of scripts without spaces between words: syllables and words (Chinese
+# and Japanese), and others: Thai to Tibetan, Burmese, Khmer.
+_WIDE = re.compile("[\u2e80-\U0010ffff]")
+_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff]")
+_THAI = re.compile("[\u0e00-\u0eff]")
 _LIST_OR_TABLE = re.compile(
     r"[*#;|!\u2022\u00b7]|[-\u2013\u2014]\s|\{\||\|\}|BULLET::::|Section::::"
 )
@@ -86,28 +92,45 @@ def guess_format(lines):
         ):
             return "prose"
     texts = [text for text in texts if text]
-    sentences = sum(len(split_sentences(text)) for text in texts)
-    return "passages" if sentences >= 1.5 * len(texts) > 0 else "lines"
+    count = sum(len(split_sentences(text)) for text in texts)
+    return "passages" if count >= 1.5 * len(texts) > 0 else "lines"
 
 
-def documents_of(lines, kind, path, text_field="text"):
-    """Yield the documents of a file's lines, each a list of sentences."""
+def documents_of(lines, kind, path, text_field="text", start=0):
+    """Yield the documents of a file's lines, each a list of sentences.
+
+    `start`: the byte of the file at which the lines begin, for messages.
+    """
     if kind == "jsonl" or kind == "wiki":
-        found = _records(lines, kind, path, text_field)
+        found = _records(lines, kind, path, text_field, start)
     else:
         reader = {"wikitext": _wikitext, "prose": _prose}.get(kind, _lines)
         found = reader(lines, kind)
     size = 0
     part = []
     for document, whole in found:
+        lengths = [len(sentence) for sentence in document]
+        if max(lengths, default=0) > MAX_SENTENCE:
+            document = [part for one in document for part in _cut(one)]
         part += document
-        size += sum(map(len, document))
+        size += sum(lengths)
         if whole or size > MAX_CHARACTERS or len(part) >= MAX_SENTENCES:
             if part:
                 yield part
             part, size = [], 0
     if part:
         yield part
+
+
+def _cut(sentence):
+    """A sentence in parts of at most `MAX_SENTENCE` characters."""
+    while len(sentence) > MAX_SENTENCE:
+        end = sentence.rfind(" ", 1, MAX_SENTENCE)
+        end = MAX_SENTENCE if end < 0 else end
+        yield sentence[:end]
+        sentence = sentence[end:].lstrip()
+    if sentence:
+        yield sentence
 
 
 def starts_document(line, kind, blank_lines):
@@ -188,7 +211,7 @@ def _paragraph_sentences(lines):
     return split_sentences(text)
 
 
-def _records(lines, kind, path, text_field):
+def _records(lines, kind, path, text_field, start):
     title = None
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -211,21 +234,24 @@ def _records(lines, kind, path, text_field):
             continue
         if not isinstance(record, dict):
             raise invalid(
-                "files", f"a JSON object a line (line {number} is none)", path
+                "files",
+                f"a JSON object a line ({line_place(number, start)} is none)",
+                path,
             )
         text = record.get(text_field)
         if not isinstance(text, str):
             raise invalid(
                 "text_field",
                 f"a field of every record of {path} that holds a string "
-                f"(line {number} has the fields {sorted(record)})",
+                f"({line_place(number, start)} has the fields "
+                f"{sorted(record)})",
                 text_field,
             )
-        sentences = []
+        document = []
         for passage in text.split("\n"):
             if kind != "wiki" or is_passage(passage):
-                sentences += split_sentences(passage)
-        yield sentences, True
+                document += split_sentences(passage)
+        yield document, True
 
 
 def _parsed(line):
@@ -239,9 +265,11 @@ def is_passage(line):
     """Whether a line of an encyclopedia is running text.
 
     No list item or table row (by its first characters), and no title or
-    heading: it ends as a sentence ends and has at least five words, or eight
-    characters of a script without spaces. ("Early life." is a heading of
-    WikiExtractor, which closes them with a full stop.)
+    heading: it ends as a sentence ends and has at least five words, eight
+    Chinese or Japanese characters, or 30 letters of another script without
+    spaces. Thai and Lao, which have no mark at the end of a sentence, need 60.
+    ("Early life." is a heading of WikiExtractor, which closes them with a
+    full stop.)
 
     >>> is_passage("Early life.")
     False
@@ -250,7 +278,7 @@ def is_passage(line):
     if not text or _LIST_OR_TABLE.match(text):
         return False
     if not _ENDS_PASSAGE.search(text):
-        return False
+        return not text.isascii() and len(_THAI.findall(text)) >= 60
     if len(text.split(None, 5)) >= 5:
         return True
-    return sum(c >= "\u2e80" for c in text) >= 8
+    return len(_WIDE.findall(text)) >= 8 or len(_UNSPACED.findall(text)) >= 30

@@ -53,10 +53,10 @@ def fit_in_parts(model, fit, data, callbacks, **arguments):
             guard.place = place or guard.place
         if model._recipe == "pretraining" and not guards:
             ours = [*ours, NanGuard(place)]
-        with argument_errors(), unused_pooler(), memory_kept():
+        with argument_errors(), unused_pooler(), memory_kept() as more:
             found = fit(
                 **{**data, "x": part.x},
-                callbacks=_joined(ours, callbacks),
+                callbacks=_joined([*ours, *more], callbacks),
                 epochs=part.epochs,
                 initial_epoch=part.initial_epoch,
                 steps_per_epoch=part.steps_per_epoch,

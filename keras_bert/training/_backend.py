@@ -87,6 +87,47 @@ def divide_in_place(gradients, divisor):
                 part.div_(divisor)
 
 
+def note_losses(logits, labels, losses):
+    """Keeps losses at their logits, for `noted_losses`; torch only.
+
+    The others compile loss and metrics into one program, which computes what
+    is equal in both once.
+    """
+    if keras.config.backend() == "torch" and not _is_compiling():
+        logits._keras_bert_losses = labels, logits._version, losses.detach()
+
+
+def noted_losses(logits, labels):
+    """The losses of the same two tensors, without gradient, or None."""
+    found = getattr(logits, "_keras_bert_losses", None)
+    if found is None or found[0] is not labels:
+        return None
+    return found[2] if found[1] == logits._version else None
+
+
+def _is_compiling():
+    import torch
+
+    return torch.compiler.is_compiling()
+
+
+def is_argmax(labels, logits):
+    """Whether each label [...] is the argmax of logits [..., n].
+
+    The argmax of torch takes a CPU ten times as long as the maximum, so it is
+    asked where the label has the maximum only, for the first of equal ones.
+    """
+    if not is_torch_on_cpu() or _is_compiling():
+        chosen = keras.ops.argmax(logits, axis=-1)
+        return keras.ops.equal(keras.ops.cast(labels, chosen.dtype), chosen)
+    labels = labels.long()
+    known = (labels >= 0) & (labels < logits.shape[-1])
+    own = logits.gather(-1, (labels * known)[..., None])[..., 0]
+    right = known & (own == logits.amax(-1))
+    right[right.clone()] = logits[right].argmax(-1) == labels[right]
+    return right
+
+
 def is_torch_on_cpu():
     """Whether torch computes, on a CPU unless told otherwise."""
     if keras.config.backend() != "torch":

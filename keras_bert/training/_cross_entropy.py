@@ -11,6 +11,8 @@ import contextvars
 
 from keras import ops
 
+from keras_bert.training._backend import note_losses
+from keras_bert.training._backend import noted_losses
 from keras_bert.training._backend import sum_over_replicas
 
 _SUMMED = contextvars.ContextVar("keras_bert_summed_shares", default=False)
@@ -32,10 +34,23 @@ def summed_shares():
 
 def cross_entropy(labels, logits):
     """Labels [...] and logits [..., n] to losses [...], float32."""
+    given = labels, logits = tuple(map(ops.convert_to_tensor, (labels, logits)))
     logits = ops.cast(logits, "float32")
     labels = ops.reshape(ops.cast(labels, "int32"), ops.shape(logits)[:-1])
     logits = ops.log_softmax(logits, axis=-1)
-    return -ops.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]
+    losses = -ops.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]
+    note_losses(given[1], given[0], losses)
+    return losses
+
+
+def measured_cross_entropy(labels, logits):
+    """`cross_entropy` for a metric: without gradient, and not once more.
+
+    Over a vocabulary it is a hundredth of a step.
+    """
+    labels, logits = map(ops.convert_to_tensor, (labels, logits))
+    losses = noted_losses(logits, labels)
+    return cross_entropy(labels, logits) if losses is None else losses
 
 
 def weights_like(sample_weight, values):

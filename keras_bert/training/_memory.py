@@ -2,7 +2,10 @@
 
 import contextlib
 import ctypes
+import functools
 import os
+
+import keras
 
 from keras_bert.training._backend import is_torch_on_cpu
 
@@ -21,17 +24,36 @@ def memory_kept():
     rows of 128. Whether it does depends on what was allocated before. At the
     end the memory goes back at once. A setting of the user stays, and so does
     another C library.
+
+    Gives the callbacks that `fit` needs for it. TensorFlow 2.21 under Python
+    3.11 sets glibc's limit of 128 kB whenever a dataset of a generator is
+    made (its answer to https://github.com/tensorflow/tensorflow/issues/65675),
+    and that happens inside `fit`, so ours is set before every step.
     """
     library = None if _is_set() else _glibc()
     if library is None:
-        yield
+        yield []
         return
-    library.mallopt(_MMAP_THRESHOLD, _GIGABYTE)
-    library.mallopt(_TRIM_THRESHOLD, -1)
+    keep = functools.partial(_keep, library)
+    keep()
     try:
-        yield
+        yield [_Keep(keep)]
     finally:
         library.malloc_trim(0)
+
+
+class _Keep(keras.callbacks.Callback):
+    def __init__(self, keep):
+        super().__init__()
+        self._keep = keep
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self._keep()
+
+
+def _keep(library):
+    library.mallopt(_MMAP_THRESHOLD, _GIGABYTE)
+    library.mallopt(_TRIM_THRESHOLD, -1)
 
 
 def _is_set():

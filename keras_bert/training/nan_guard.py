@@ -4,6 +4,11 @@ import math
 
 import keras
 
+WHAT_HELPS = (
+    "What usually helps: a lower learning rate or a longer warm-up; bfloat16 "
+    "or float32 instead of float16"
+)
+
 
 class NanGuard(keras.callbacks.Callback):
     """Raises FloatingPointError when the loss of `fit` turns NaN or infinite.
@@ -48,8 +53,6 @@ class NanGuard(keras.callbacks.Callback):
             step, epoch, batch = self.place(batch + 1)
         raise FloatingPointError(
             f"the loss became {float(loss)} at step {step} (batch {batch} of "
-            f"epoch {epoch}, both counted from 0). What usually helps: a lower "
-            "learning rate or a longer warm-up; bfloat16 or float32 instead of "
-            "float16. A run from the last checkpoint meets the same batch "
-            "at the same step"
+            f"epoch {epoch}, both counted from 0). {WHAT_HELPS}. A run "
+            "from the last checkpoint meets the same batch at the same step"
         )

@@ -25,6 +25,7 @@ import numpy as np
 
 from keras_bert._errors import invalid
 from keras_bert.training import _backend
+from keras_bert.training.nan_guard import WHAT_HELPS
 
 ARRAYS = "state.npz"
 DESCRIPTION = "state.json"
@@ -66,6 +67,9 @@ def write_state(folder, model, position, random=None):
         position: a dict for `state.json`, such as the step.
         random: the random state after the last batch, of `RandomKeeper`;
             None: the present one.
+
+    Raises:
+        FloatingPointError: if a weight is NaN or infinite.
     """
     if random is None:
         random = _backend.random_state()
@@ -101,11 +105,23 @@ def _arrays(groups, random):
     for group, variables in groups.items():
         for number, variable in enumerate(variables):
             array = keras.ops.convert_to_numpy(variable)
+            if group == "model" and not _is_finite(array):
+                raise FloatingPointError(
+                    f"{variable.path} is not a number any more: the last "
+                    "update broke it, and no checkpoint is written. "
+                    f"{WHAT_HELPS}"
+                )
             if not array.dtype.isbuiltin:  # bfloat16
                 array = array.view(f"u{array.dtype.itemsize}")
             yield f"{group}/{number:04d}", array
     for name, array in random.items():
         yield f"random/{name}", array
+
+
+def _is_finite(array):
+    if not array.dtype.isbuiltin:  # bfloat16
+        array = array.astype("float32")
+    return bool(np.isfinite(array).all())
 
 
 def is_state(folder):

@@ -218,3 +218,45 @@ def test_a_model_without_its_vocabulary(folder, tmp_path, capsys):
     words = ["evaluate", "ner", "--data", tmp_path / "dev.txt"]
     error = _refused(capsys, *words, "--model", tmp_path / "tagger")
     assert "`--model`" in error and "vocabulary" in error
+
+
+def test_what_records_have_already_cannot_be_asked_for(
+    folder, tmp_path, capsys
+):
+    records = tmp_path / "records"
+    vocab = ["--vocab", folder / "vocab.txt"]
+    words = ["prepare", folder / "corpus.txt", "-o", records, *vocab]
+    words += ["--format", "google", "--max-length", 32, "--duplicates", 1]
+    assert main([str(word) for word in words]) == 0
+    words = ["pretrain", records, "-o", tmp_path / "out", *vocab]
+    words += ["--config", "bert_tiny", "--sequence-length", 32]
+    for more in (
+        ("--mask-rate", 0.3),
+        ("--masking", "spans"),
+        ("--mask-token-rate", 1),
+        ("--random-token-rate", 0),
+        ("--sampling", 0.7),
+        ("--objective", "left-to-right"),
+    ):
+        error = _refused(capsys, *words, *more)
+        name = more[0].strip("-").replace("-", "_")
+        assert f"`{name}`" in error or f"`{more[0]}`" in error
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_rate_that_is_no_number(folder, tmp_path, capsys):
+    words = ["pretrain", folder / "corpus.txt", "-o", tmp_path / "out"]
+    words += ["--vocab", folder / "vocab.txt", "--config", "bert_tiny"]
+    for name in ("mask-rate", "mask-token-rate", "random-token-rate"):
+        error = _refused(capsys, *words, f"--{name}", "nan")
+        assert name.replace("-", "_") in error and "0 to 1" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_tagger_on_features_that_diverges(encoder, tmp_path, capsys):
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.txt").write_text("fox B-x\ndog O\n\n" * 4)
+    words = ["ablate", "feature-based", "--model", encoder, "--data", tmp_path]
+    words += ["-o", tmp_path / "out", "--learning-rate", "1e30"]
+    error = _refused(capsys, *words, "--epochs", 4, "--batch-size", 2)
+    assert "`--learning-rate`" in error and "stays a number" in error

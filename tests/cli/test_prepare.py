@@ -100,6 +100,26 @@ def test_every_option_changes_the_google_records(prepared, options):
     assert read(base) != read(other)
 
 
+def test_case_changes_the_shards_themselves(folder, tmp_path):
+    (tmp_path / "a.txt").write_text("The fox .\nA dog .\n\nIt was .\nOver .\n")
+    shards = []
+    for options in ([], ["--cased"]):
+        out = tmp_path / f"{options}"
+        words = ["prepare", tmp_path / "a.txt", "-o", out, *options]
+        words += ["--vocab", folder / "vocab.txt"]
+        assert main([*map(str, words)]) == 0
+        shards.append((out / "shard-00000-000.tfrecord").read_bytes())
+    assert shards[0] != shards[1]
+
+
+def test_one_document_is_noted(folder, tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("a fox .\na dog .\n")
+    words = ["prepare", tmp_path / "a.txt", "-o", tmp_path / "o"]
+    words += ["--vocab", folder / "vocab.txt"]
+    assert main([*map(str, words)]) == 0
+    assert "all text is one document" in capsys.readouterr().err
+
+
 def test_the_result_says_what_was_written(folder, texts, tmp_path, run_json):
     words = ["prepare", texts / "en", "-o", tmp_path / "o"]
     words += ["--vocab", folder / "vocab.txt", "--shard-size", "0.0004"]
@@ -136,6 +156,13 @@ def test_documents_of_one_sentence_are_noted(folder, tmp_path, capsys):
         (["--file-format", "html"], "`file_format`"),
         (["--vocab", "none.txt"], "`--vocab`"),
         (["--format", "google", "--mask-rate", "2"], "`mask_rate`"),
+        (["--format", "google", "--mask-rate", "nan"], "`mask_rate`"),
+        (["--format", "google", "--sampling", "0.7"], "`sampling`"),
+        (["--masking", "spans"], "`--masking`"),
+        (["--mask-rate", "0.2"], "`--mask-rate`"),
+        (["--max-predictions", "3"], "`--max-predictions`"),
+        (["--duplicates", "2"], "`--duplicates`"),
+        (["--short-seq-prob", "0.5"], "`--short-seq-prob`"),
     ],
 )
 def test_bad_input_is_one_line_that_names_it(prepared, capsys, options, said):

@@ -322,6 +322,25 @@ def test_another_text_has_another_fingerprint(folder, tmp_path):
     assert Text([path], swapped).fingerprint != found
 
 
+def test_records_train_without_pairs(folder, tmp_path):
+    """Records of the original, whose labels of pairs are left alone."""
+    tokenizer = keras_bert.BertTokenizer.from_preset(folder / "run")
+    corpus = keras_bert.data.Corpus.from_files(
+        [f"{folder}/corpus.txt"], tokenizer
+    )
+    path = tmp_path / "a.tfrecord"
+    settings = GoogleSettings(max_length=32, duplicates=1)
+    write_google_records(path, corpus, tokenizer, settings, 1)
+    for choice in ("no", "auto"):
+        words = _words(folder, tmp_path / choice, steps=1, next_sentence=choice)
+        words[1] = str(path)
+        assert main(words) == 0
+        result = json.loads((tmp_path / choice / "result.json").read_text())
+        assert result["next_sentence"] is (choice == "auto")
+        (line,) = _lines(tmp_path / choice)
+        assert ("next_sentence_accuracy" in line) is (choice == "auto")
+
+
 BAD = {
     "warm-up": ({"warmup": 5}, "--warmup", 2),
     "phases": ({"sequence_length": None, "phases": "8:2"}, "--phases", 2),

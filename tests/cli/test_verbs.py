@@ -1,6 +1,7 @@
 """The verbs on small files: results, options, bad input."""
 
 import json
+import math
 import re
 
 import numpy as np
@@ -174,6 +175,32 @@ def test_evaluate_pretraining_and_fill_mask(
     assert len(result["masks"][0]) == 2
 
 
+def test_one_document_is_measured_without_pairs(
+    folder, tmp_path, run_json, capsys
+):
+    text = tmp_path / "one.txt"
+    text.write_text("the quick fox .\na lazy dog .\nit was over .\n" * 5)
+    words = ["pretrain", folder / "corpus.txt", "--vocab", folder / "vocab.txt"]
+    words += ["--config", "bert_tiny", "--steps", 1, "--batch-size", 2]
+    words += ["--sequence-length", 32, "-o", tmp_path / "run"]
+    code, result = run_json(*words, "--held-out", text)
+    assert code == 0
+    (line,) = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    line = json.loads(line)
+    assert "next_sentence_accuracy" in line and "held_out_loss" in line
+    assert "held_out_next_sentence_accuracy" not in line
+    assert "next_sentence_accuracy" not in result["held_out"]
+    words = ["evaluate", "pretraining", "--model", tmp_path / "run"]
+    _, alone = run_json(*words, "--data", text, "--sequence-length", 32)
+    assert alone["perplexity"] == pytest.approx(
+        result["held_out"]["perplexity"], rel=1e-4
+    )
+    # No pair adds to the loss: it is that of the masked tokens.
+    assert line["held_out_loss"] == pytest.approx(
+        math.log(line["held_out_perplexity"]), rel=1e-4
+    )
+
+
 BAD = {
     "missing file": (["none.txt"], "files"),
     "one document": (["one.txt", "--next-sentence", "yes"], "next_sentence"),
@@ -184,7 +211,6 @@ BAD = {
     "time": (["corpus.txt", "--minutes", "-1"], "minutes"),
     "seed": (["corpus.txt", "--seed", "-1"], "seed"),
     "held out": (["corpus.txt", "--held-out", "none.txt"], "files"),
-    "held out alone": (["corpus.txt", "--held-out", "one.txt"], "--held-out"),
     "infinite": (["corpus.txt", "--learning-rate", "inf"], "learning-rate"),
     "no clip": (["corpus.txt", "--clip", "nan"], "clip"),
     "pairs": (

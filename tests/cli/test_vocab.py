@@ -121,3 +121,18 @@ def test_sampling_gives_a_small_language_its_words(tmp_path):
     assert "xyxy" in pieces[0]
     with pytest.raises(ValueError, match="`--sampling`"):
         run(tmp_path / "en", "-o", tmp_path / "v.txt", "--sampling", 3)
+    with pytest.raises(ValueError, match="`sampling`.*one group"):
+        run(tmp_path / "en", "-o", tmp_path / "v.txt", "--sampling", 0.5)
+
+
+def test_the_layout_says_where_the_special_tokens_stand(text, tmp_path):
+    # The released vocabularies: [PAD] 0, [UNK] 100, [CLS] 101, [SEP] 102,
+    # [MASK] 103 (vocab.txt of google-research/bert's checkpoints).
+    places = {"specials_first": [0, 1, 2, 3, 4]}
+    places["released"] = [0, 100, 101, 102, 103]
+    for layout, wanted in places.items():
+        output = tmp_path / layout / "vocab.txt"
+        run(text, "-o", output, "--size", 1100, "--layout", layout)
+        vocabulary = BertTokenizer(output).vocabulary
+        special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+        assert [vocabulary.index(token) for token in special] == wanted

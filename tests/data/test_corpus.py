@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from keras_bert.data import Corpus
+from keras_bert.data import corpus as corpus_module
 
 
 def test_documents_become_flat_ids_with_bounds(tokenizer):
@@ -31,6 +32,26 @@ def test_documents_survive_the_borders_of_tokenizer_batches(tokenizer):
     corpus = Corpus.from_documents(documents, tokenizer)
     assert corpus.document_bounds.tolist() == [0, 700, 1400, 2100]
     assert corpus.ids.tolist() == [5] * 700 + [6] * 700 + [7] * 700
+
+
+def test_calls_of_the_tokenizer_are_bounded_by_characters(
+    tokenizer, monkeypatch
+):
+    monkeypatch.setattr("keras_bert.data.corpus._CHARACTERS_PER_CALL", 10)
+    sizes = []
+
+    def counting(sentences, *arguments):
+        sizes.append(sum(map(len, sentences)))
+        return tokenize(sentences, *arguments)
+
+    tokenize = corpus_module.tokenize_sentences
+    monkeypatch.setattr(corpus_module, "tokenize_sentences", counting)
+    documents = [["w1 w2", "w3 w4", "w5 w6"], ["w7", "w8 w9"]]
+    corpus = Corpus.from_documents(documents, tokenizer)
+    # As soon as there are more than ten.
+    assert sizes == [15, 7]
+    assert corpus.ids.tolist() == [6, 7, 8, 9, 10, 11, 12, 13, 14]
+    assert corpus.document_bounds.tolist() == [0, 3, 5]
 
 
 def test_ids_above_65535_take_four_bytes():

@@ -7,6 +7,7 @@ import pytest
 from keras_bert.data import read_documents
 from keras_bert.data.documents import TextBlock
 from keras_bert.data.documents import read_block
+from keras_bert.data.text_formats import is_passage
 
 
 def write(path, text, encoding="utf-8"):
@@ -231,6 +232,25 @@ PASSAGES = [
 ]
 
 
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "یہ اردو زبان کا ایک جملہ ہے۔",
+        "Սա հայերեն լեզվի մեկ նախադասություն է։",
+        "Սա հայերեն լեզվի մեկ նախադասություն է:",
+        "यह हिन्दी भाषा का एक वाक्य है।",
+        "ይህ በአማርኛ ቋንቋ አንድ ዓረፍተ ነገር ነው።",
+        "ဤသည်မှာမြန်မာဘာသာစကားဖြင့်ရေးသားထားသောဝါကျတစ်ကြောင်းဖြစ်သည်။",
+        "นี่คือย่อหน้าหนึ่งในภาษาไทยซึ่งไม่มีเครื่องหมายจบประโยค และมีความยาวมากพอ",
+        "Ποιος είναι αυτός ο άνθρωπος;",
+    ],
+)
+def test_text_of_every_script_is_a_passage(passage):
+    assert is_passage(passage)
+    # A heading of the same script: its first words, without a mark.
+    assert not is_passage(passage[:12])
+
+
 def test_wikiextractor_gives_text_passages_only(tmp_path):
     # The paper, section 3.1: "we extract only the text passages and ignore
     # lists, tables, and headers".
@@ -296,3 +316,28 @@ def test_a_line_longer_than_the_bound_is_refused(tmp_path, monkeypatch):
     path = write(tmp_path / "a.txt", "short\n" + "x" * 2000)
     with pytest.raises(ValueError, match="`files`.*line 2 is longer"):
         list(read_documents(path))
+
+
+def test_a_sentence_longer_than_the_bound_is_cut_at_spaces(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("keras_bert.data.text_formats.MAX_SENTENCE", 10)
+    path = write(tmp_path / "a.txt", "one two three four\n" + "x" * 25 + "\n")
+    assert list(read_documents(path, "lines")) == [
+        ["one two", "three four", "x" * 10, "x" * 10, "x" * 5]
+    ]
+
+
+def test_a_file_that_was_written_anew_is_looked_at_anew(tmp_path):
+    path = write(tmp_path / "a.txt", '{"text": "One a."}\n')
+    assert list(read_documents(path)) == [["One a."]]
+    path = write(tmp_path / "a.txt", "One a line.\n")
+    assert list(read_documents(path)) == [["One a line."]]
+
+
+def test_messages_say_from_where_lines_are_counted(tmp_path):
+    lines = [json.dumps({"text": f"Sentence {i}."}) + "\n" for i in range(9)]
+    path = write(tmp_path / "a.jsonl", "".join(lines) + "no json\n")
+    block = TextBlock(path, len(lines[0]) * 7, None)
+    with pytest.raises(ValueError, match=r"`files`.*line 3 after byte 168 "):
+        list(read_block(block))

@@ -82,6 +82,51 @@ def test_written_records_are_read_again_every_one_once(records, tokenizer):
     assert alone[2].shape == pairs[2]["mask_ids"].shape
 
 
+def test_a_large_file_is_read_in_slices(records, tokenizer, monkeypatch):
+    wanted = sorted(tuple(one["input_ids"]) for one in parsed(records))
+    monkeypatch.setattr("keras_bert.data.static_batches._SLICE", 4)
+    monkeypatch.setattr("keras_bert.data.google_records._RECORDS_PER_CALL", 2)
+
+    def rows(**where):
+        dataset = pretraining_dataset(
+            str(records), tokenizer, 32, 1, start_epoch=1, **where
+        )
+        return [
+            tuple(x["token_ids"][0]) for x, _, _ in dataset.as_numpy_iterator()
+        ]
+
+    found = rows()
+    assert sorted(found) == wanted
+    assert found != wanted
+    for skip in (1, 4, 11, len(wanted) - 1):
+        assert rows(skip=skip) == found[skip:]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sampling", 0.7),
+        ("masking", "spans"),
+        ("mask_rate", 0.3),
+        ("mask_token_rate", 1.0),
+        ("random_token_rate", 0.0),
+        ("max_predictions", 3),
+        ("segments", "single"),
+        ("random_next_rate", 0.5),
+        ("short_seq_prob", 0.5),
+        ("max_sequences_per_row", 2),
+        ("buckets", [16, 32]),
+        ("file_format", "lines"),
+    ],
+)
+def test_what_the_records_have_already_cannot_be_asked_for(
+    records, tokenizer, name, value
+):
+    for files in (str(records), sorted(map(str, records.glob("*.tfrecord")))):
+        with pytest.raises(ValueError, match=f"argument `{name}`"):
+            pretraining_dataset(files, tokenizer, 32, 1, **{name: value})
+
+
 def test_the_originals_own_file_is_read(shared, uncased):
     # 45 records, 128 tokens, 20 predictions: shared data, README.
     path = str(shared / "tfrecord" / "sample_text.tfrecord")

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from keras_bert.data import GoogleSettings
 from keras_bert.data import Preparation
 from keras_bert.data import ShardFolder
 from keras_bert.data import prepare
@@ -185,6 +186,66 @@ def test_a_large_packed_file_gives_several_shards(file, tokenizer, tmp_path):
     names = [entry["file"] for entry in index["shards"]]
     assert names[:2] == ["shard-00000-000.tfrecord", "shard-00000-001.tfrecord"]
     assert index["documents"] == 40
+
+
+@pytest.mark.parametrize("google", [None, GoogleSettings(16, duplicates=1)])
+def test_a_last_shard_has_more_than_one_document(tokenizer, tmp_path, google):
+    import gzip
+
+    # Nine documents of 98 characters, four a shard: one would be left.
+    document = "w1 w2 w3 w4 w5\n" * 7
+    packed = gzip.compress("\n".join([document] * 9).encode(), 0)
+    (tmp_path / "a.txt.gz").write_bytes(packed)
+    preparation = Preparation(
+        (str(tmp_path / "a.txt.gz"),), shard_bytes=200, google=google
+    )
+    index = prepare(preparation, tokenizer, tmp_path / "out")
+    assert [entry["documents"] for entry in index["shards"]] == [4, 5]
+    assert index["tokens"] == 9 * 35
+    dataset = pretraining_dataset(str(tmp_path / "out"), tokenizer, 16, 1)
+    assert "next_sentence" in dataset.element_spec[1]
+
+
+def test_another_text_of_the_same_size_is_refused(
+    tokenizer, tmp_path, monkeypatch
+):
+    text = tmp_path / "a.txt"
+    text.write_text("w1 w2\nw3\n\nw4\nw5 w6\n" * 20_000)
+    preparation = Preparation((str(text),))
+    out = tmp_path / "out"
+    index = prepare(preparation, tokenizer, out)
+    data = bytearray(text.read_bytes())
+    place = data.index(b"w5", len(data) // 2)
+    data[place : place + 2] = b"w9"
+    copy = tmp_path / "moved" / "b.txt"
+    copy.parent.mkdir()
+    text.rename(copy)
+    # The same text elsewhere is the same.
+    moved = Preparation((str(copy),))
+    assert prepare(moved, tokenizer, out)["shards"] == index["shards"]
+    copy.write_bytes(data)
+    with pytest.raises(ValueError, match="`output`.*begun with another text"):
+        prepare(moved, tokenizer, out)
+    # Of more text than is read whole the beginning and the end are.
+    monkeypatch.setattr("keras_bert.data.preparation._DIGEST_BYTES", 1000)
+    prepare(moved, tokenizer, tmp_path / "large")
+    data[-2:] = b"7\n"
+    copy.write_bytes(data)
+    with pytest.raises(ValueError, match="`output`.*begun with another text"):
+        prepare(moved, tokenizer, tmp_path / "large")
+
+
+def test_parts_that_end_together_leave_each_others_files(
+    file, tokenizer, tmp_path
+):
+    out = tmp_path / "out"
+    prepare(Preparation((file,)), tokenizer, out)
+    (out / ".partial").mkdir()
+    for name in ("index.json.abc", "shard-00000-000.tfrecord.abc"):
+        (out / ".partial" / name).write_text("")
+    prepare(Preparation((file,)), tokenizer, out)
+    left = [path.name for path in (out / ".partial").iterdir()]
+    assert left == ["index.json.abc"]
 
 
 def test_long_sentences_are_cut_when_asked(file, tokenizer, tmp_path):

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_bert.data import GoogleSettings
 from keras_bert.data import Preparation
 from keras_bert.data import PretrainingBatches
 from keras_bert.data import ShardFolder
@@ -224,6 +225,39 @@ def test_languages_are_seen_as_often_as_the_exponent_says(tokenizer, tmp_path):
         share(sampling=2.0)
     with pytest.raises(ValueError, match="argument `sampling`"):
         prepare(Preparation(files, sampling=-1.0), tokenizer, tmp_path / "o")
+
+
+def test_sampling_of_one_group_is_refused(shards, tokenizer, tmp_path):
+    for language in ("en", "is"):
+        (tmp_path / "all" / language).mkdir(parents=True)
+        (tmp_path / "all" / language / "a.txt").write_text("w1\nw2\n\nw3\nw4\n")
+    said = "argument `sampling`.*one group"
+    for source in (tmp_path / "all", shards / "many"):
+        with pytest.raises(ValueError, match=said):
+            pretraining_dataset(source, tokenizer, 16, 1, sampling=0.7)
+    preparation = Preparation((str(tmp_path / "all"),), sampling=0.7)
+    with pytest.raises(ValueError, match=said):
+        prepare(preparation, tokenizer, tmp_path / "o")
+    preparation = Preparation(
+        (str(tmp_path / "all"),), sampling=0.7, google=GoogleSettings(16)
+    )
+    with pytest.raises(ValueError, match="argument `sampling`.*original"):
+        prepare(preparation, tokenizer, tmp_path / "o")
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_folder_of_text_may_have_names_like_shards(tokenizer, tmp_path):
+    text = tmp_path / "shard-1.txt"
+    text.write_text("w1 w2\nw3\n\nw4\nw5 w6\n")
+    found, wanted = (
+        digests(pretraining_dataset(source, tokenizer, 16, 1))
+        for source in (tmp_path, text)
+    )
+    assert found == wanted
+    # What `prepare` has left is not text.
+    (tmp_path / "shard-00001-000.tfrecord").write_bytes(b"")
+    with pytest.raises(ValueError, match="`files_or_dir`.*index.json"):
+        pretraining_dataset(tmp_path, tokenizer, 16, 1)
 
 
 def test_the_batches_of_a_large_corpus_are_estimated(

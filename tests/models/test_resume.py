@@ -325,6 +325,20 @@ def test_a_loss_that_turns_nan_stops_with_step_and_batch(
     assert "lower learning rate" in str(stop.value)
 
 
+def test_weights_that_are_broken_are_not_saved(
+    make_backbone, tokenizer, tmp_path
+):
+    model = _model(make_backbone, tokenizer)
+    table = model.backbone.trainable_variables[0]
+    table.assign(keras.ops.convert_to_numpy(table) * np.nan)
+    with (
+        pytest.raises(FloatingPointError, match="no checkpoint.*learning rate"),
+        state_file.whole_folder(tmp_path / "step-1") as folder,
+    ):
+        state_file.write_state(folder, model, {"step": 1})
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_place_of_a_nan_is_that_in_the_whole_run(
     make_backbone, tokenizer, tmp_path
 ):

@@ -7,6 +7,8 @@ import scipy.stats
 import sklearn.metrics
 from keras import ops
 
+from keras_bert.training import MaskedLMLoss
+from keras_bert.training import _cross_entropy as cross_entropy
 from keras_bert.training import metrics
 
 
@@ -26,6 +28,44 @@ def test_masked_accuracy_counts_places_with_a_weight():
     metric.reset_state()
     metric.update_state(labels, logits)
     assert result(metric) == pytest.approx(3 / 6)
+
+
+def test_of_equal_logits_the_first_is_chosen():
+    # By hand: the argmax is 1, 0, 2; -1 and 3 are no classes.
+    logits = np.array([[0.0, 2.0, 2.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+    for labels, right in (
+        ([1, 0, 2], 3), ([2, 0, 2], 2), ([1, 2, 0], 1), ([-1, 3, 2], 1),
+    ):  # fmt: skip
+        metric = metrics.MaskedAccuracy()
+        metric.update_state(np.array(labels), logits)
+        assert result(metric) == pytest.approx(right / 3)
+
+
+def test_perplexity_takes_what_the_loss_has_computed(monkeypatch):
+    logits = ops.convert_to_tensor(np.log([[[0.5, 0.5], [0.125, 0.875]]]))
+    labels, others = map(ops.convert_to_tensor, ([[0, 0]], [[0, 1]]))
+
+    def perplexity(labels):
+        metric = metrics.Perplexity()
+        metric.update_state(labels, logits)
+        return result(metric)
+
+    MaskedLMLoss()(labels, logits)
+    asked = []
+    plain = cross_entropy.cross_entropy
+    monkeypatch.setattr(
+        cross_entropy,
+        "cross_entropy",
+        lambda *given: asked.append(1) or plain(*given),
+    )
+    # Probabilities 1/2 and 1/8; with the other labels 1/2 and 7/8.
+    assert perplexity(labels) == pytest.approx(4.0, rel=1e-5)
+    # The others compile both into one program.
+    assert len(asked) == (0 if keras.config.backend() == "torch" else 1)
+    assert perplexity(others) == pytest.approx((16 / 7) ** 0.5, rel=1e-5)
+    if keras.config.backend() == "torch":
+        logits.zero_()
+        assert perplexity(labels) == pytest.approx(2.0, rel=1e-5)
 
 
 def test_perplexity_is_of_the_mean_over_all_tokens():

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_bert.training._backend import is_argmax
 from keras_bert.training._cross_entropy import weights_like
 
 
@@ -35,8 +36,7 @@ class MaskedAccuracy(keras.metrics.Mean):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        chosen = ops.argmax(ops.convert_to_tensor(y_pred), axis=-1)
-        labels = ops.cast(y_true, chosen.dtype)
-        labels = ops.reshape(labels, ops.shape(chosen))
-        right = ops.cast(ops.equal(labels, chosen), "float32")
+        logits = ops.convert_to_tensor(y_pred)
+        labels = ops.reshape(y_true, ops.shape(logits)[:-1])
+        right = ops.cast(is_argmax(labels, logits), "float32")
         super().update_state(right, weights_like(sample_weight, right))

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_bert.training._cross_entropy import cross_entropy
+from keras_bert.training._cross_entropy import measured_cross_entropy
 from keras_bert.training._cross_entropy import weights_like
 
 
@@ -36,7 +36,7 @@ class Perplexity(keras.metrics.Mean):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        losses = cross_entropy(y_true, y_pred)
+        losses = measured_cross_entropy(y_true, y_pred)
         super().update_state(losses, weights_like(sample_weight, losses))
 
     def result(self):
