@@ -11,7 +11,7 @@ all masked tokens of text that neither side has seen, under masks that never
 change. It counts only if both sides come well below the unigram entropy of
 that text: what a model that knows only how frequent each token is can reach.
 
-    python benchmarks/pretraining.py --data DIR [--steps 1500] [--seeds 3]
+    python benchmarks/pretraining.py --data DIR --autocast [--steps 1000]
     python benchmarks/pretraining.py --data DIR --tiny
 
 DIR holds text_en (wikitext-2 valid and two books); the documentation inside
@@ -162,12 +162,12 @@ def same_start(args, tokenizer, corpora, model, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--vocabulary", type=int, default=6000)
+    parser.add_argument("--vocabulary", type=int, default=8000)
     parser.add_argument("--config", default="bert_mini")
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--length", type=int, default=128)
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--length", type=int, default=32)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--initializer-range", type=float, default=0.02)
     parser.add_argument("--dropout", type=float, default=0.1)

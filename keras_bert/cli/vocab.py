@@ -154,7 +154,7 @@ def _texts(files, text_field, sampling):
     for path, group in found:
         groups.setdefault(group if by_language else "", []).append(path)
     if by_language:
-        check_groups(groups, sampling)
+        check_groups(len(groups), sampling)
     return {group: text(paths) for group, paths in groups.items()}
 
 

@@ -110,7 +110,7 @@ def plan(preparation):
     files = find_text_files(list(preparation.files))
     groups = list(dict.fromkeys(file.group for file in files))
     if preparation.sampling is not None:
-        check_groups(groups, preparation.sampling)
+        check_groups(len(groups), preparation.sampling)
     most = preparation.shard_bytes
     block_bytes = min(1 << 20, max(1, most // 8))
     blocks, sizes, large = [], [], []

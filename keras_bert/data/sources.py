@@ -75,7 +75,7 @@ def open_source(
         if not 0 <= sampling <= 1:
             raise invalid("sampling", "an exponent from 0 to 1", sampling)
         found = [len(entry["tokens_of_groups"]) for entry in source.entries]
-        check_groups(range(max(found)), sampling)
+        check_groups(max(found), sampling)
         source.sampling = sampling
     return source
 

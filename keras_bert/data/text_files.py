@@ -72,14 +72,14 @@ def find_text_files(files):
     return found
 
 
-def check_groups(groups, sampling):
+def check_groups(count, sampling):
     """Refuse an exponent of the sampling where there is one group only."""
-    if len(groups) < 2:
+    if count < 2:
         raise invalid(
             "sampling",
             "None, or two folders or more, each with the text of a language: "
-            f"all text is of one group ({', '.join(map(str, groups))}). Name "
-            "each folder, not the one that they lie in",
+            "all text is of one group (name each folder, not the one that "
+            "they lie in)",
             sampling,
         )
 
